@@ -3,17 +3,17 @@
 .PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock settings
 
 export LC_ALL := C.UTF-8
-unexport JUDGED_CHECKOUT CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
+unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
 
 # A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a
 # misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and SITE
-# and SITES there or in .env: many a shell exports one for itself.
+# there or in .env: many a shell exports one for itself.
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 ifneq ($(typed),)
 refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))
 $(if $(refusal),$(error $(refusal)))
 endif
-arguments := SITE SITES KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
+arguments := SITE KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
 $(foreach name,$(arguments),$(if $(filter environment,$(origin $(name))),$(eval unexport $(name))$(eval $(name) :=)))
 
 help: ## print this list
@@ -55,7 +55,7 @@ purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a 
 reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: only that one
 	@bin/stack reset
 
-mirror: ## with EXTRAS=mirror: copy now and say which server is active; TO=mirror, TO=backend: switch
+mirror: ## with EXTRAS=mirror: say which server is active; TO=mirror, TO=backend: move everybody there, with all data
 	@bin/mirror
 
 backup: ## write all data of UpStage into one file below backups/, while it runs (FILE=: this file; THEATRE=second: that one's data)
@@ -91,14 +91,14 @@ mend: ## undo what make break has done
 class: ## open stacks for a class on this machine: N=20 (docs/teaching-class.md)
 	@bin/class open $(N)
 
-class-status: ## show each copy's health, memory, CPU and the lessons that are done (CSV=1, JSON=1: each lesson of each copy, for grading)
+class-status: ## show each copy's health and the lessons that are done (CSV=1: each lesson of each copy, for grading)
 	@bin/class status
 
-class-page: ## serve a live page of who is at which lesson, for the instructor, until Ctrl-C
+class-page: ## serve a page for the projector: who is at which lesson, and for how long, until Ctrl-C
 	@bin/class page
 
-class-check: ## judge the newest lesson of the copy WHO=7 (LESSON=3: that one) by your own checker
-	@bin/class judge $(WHO)
+class-check:
+	@bin/gone class-check
 
 class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay
 	@bin/class reset $(WHO)
@@ -129,16 +129,16 @@ cluster-demo: ## open three machines in network namespaces of this one, with the
 load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; ARRIVALS=4: visits a second, whether or not earlier ones have ended; CRAWL=300: requests a second by crawlers with CRAWL_ADDRESSES=1000, ROBOTS=obey; EXAMPLE=01: loadtest/README.md)
 	@bin/stack load
 
-soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors, latency or output grows
+soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors or latency grow
 	@bin/stack soak
 
 compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo, ARRIVALS=4: also these visits a second; PATHS=file: your own site
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
-lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1, FRESH=1); PUBLISH=1 replaces its results.md
+lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1); PUBLISH=1 replaces its results.md
 	@bin/lab $(LAB)
 
-bench: ## run every lab and write its tables (FULL=1: as long as in the articles, hours; FRESH=1, PUBLISH=1: labs/README.md)
+bench: ## run every lab and write its tables (FULL=1: as long as in the articles, hours; PUBLISH=1: labs/README.md)
 	@bin/lab all
 
 ##@ Develop

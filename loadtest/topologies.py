@@ -4,8 +4,8 @@ The Host header chooses the path of a request (docs/architecture.md). For a site
 all three paths send the Host of its visitors, because an application may redirect other names.
 
 `LOADTEST_THEATRES`: names of further theatres, separated by spaces; the host name of each is NAME.localhost.
-`LOADTEST_SITE`: the names of a site of your own (extras/site), separated by spaces, then SITES, whose first
-may be it; `LOADTEST_HTTP_PORT`: the port of its visitors.
+`LOADTEST_SITE`: the names of a site of your own (extras/site), separated by spaces; `LOADTEST_HTTP_PORT`: the
+port of its visitors.
 """
 
 import os
@@ -48,8 +48,7 @@ def parse(text: str) -> list[str]:
 
 def site_host() -> str:
     """The Host that visitors of your own site send: its first name that is no pattern, with the port."""
-    words = (word.partition("=") for word in os.environ.get("LOADTEST_SITE", "").split())
-    names = [f"{name}.localhost" if url and "." not in name else name for name, _, url in words]
+    names = os.environ.get("LOADTEST_SITE", "").split()
     name = next((name for name in names if "*" not in name and not name.startswith(".")), SITE)
     port = os.environ.get("LOADTEST_HTTP_PORT", "80")
     return name if port == "80" else f"{name}:{port}"

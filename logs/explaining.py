@@ -90,6 +90,32 @@ def kept(seen: Request) -> str:
     return ": ".join(["not stored", *rules])
 
 
+def answered(fetch: Transaction) -> str:
+    """What the backend's response said, and when; empty if there was none."""
+    status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
+    said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
+    after = (fetch.until("Beresp") or 0) * 1000
+    return f"answered {status} after {after:.1f} ms, {said}" if status else ""
+
+
+def stored(seen: Request, fetch: Transaction) -> str:
+    """For how long the response of a fetch is a copy; empty if nothing decided that.
+
+    A response that is not stored has a lifetime too: until it ends, requests for it go to the backend in
+    parallel, because they could not share a response.
+    """
+    if "BACKEND_RESPONSE" not in fetch.calls or "BACKEND_ERROR" in fetch.calls:
+        return ""
+    if "PASS" in seen.client.calls:
+        return "not stored: it is a pass"
+    _, ttl, grace, *_, storable = fetch.last_ttl
+    if storable != "cacheable":
+        return f"not stored; for {ttl} s requests for this do not wait for each other (hit-for-miss)"
+    if grace == "0":
+        return f"kept for {ttl} s, and no longer: it must be revalidated"
+    return f"kept for {ttl} s, and for another {grace} s in case the backend fails"
+
+
 def passed(seen: Request) -> str:
     """Why a request was not looked up, or why the object found was not used."""
     if seen.client.all("HitPass"):

@@ -7,7 +7,7 @@ since 1970, as the logs have them.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from .explaining import BY_NGINX, by_varnish
+from .explaining import BY_NGINX, answered, by_varnish, kept, stored
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
@@ -29,6 +29,7 @@ class Span:
     failed: bool = False
     behind: bool = False  # its parent did not wait for it
     spans: list["Span"] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # why it did what it did, for people
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Span"]]:
         """This span and all below it, in the order of their beginnings, each with its depth."""
@@ -53,6 +54,7 @@ def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
     began = line.ended - line.seconds
     id, failed = line.span or line.id[-16:], line.status >= 500
     root = Span("nginx", line.method, began, line.ended, id, facts, failed)
+    root.notes = [why] if why else []
     root.spans = [in_varnish(request) for request in seen]
     made = {span.id: span for _, span in root.walk()}
     for each in backend:
@@ -71,8 +73,12 @@ def in_varnish(request: Request) -> Span:
     top.ended = max(top.ended, request.ended)
     top.failed = request.status >= 500
     top.facts["http.response.status_code"] = request.status
-    if why := "; ".join(by_varnish(request)):
-        top.facts["proscenium.why"] = why
+    reasons = by_varnish(request)
+    if reasons:
+        top.facts["proscenium.why"] = "; ".join(reasons)
+    top.notes = [reason for reason in reasons if reason != kept(request)]  # a fetch says more exactly
+    if request.outcome == "hit" and request.remaining > 0:
+        top.notes.insert(0, f"a copy that stays fresh for {request.remaining:.0f} s")
     for each in request.restarts:
         by_number[each.xid] = _transaction(each, "restart")
         top.spans.append(by_number[each.xid])
@@ -87,6 +93,8 @@ def in_varnish(request: Request) -> Span:
             span.name += ": not modified"
         if why := "; ".join(dict.fromkeys(each.all("FetchError"))):
             span.facts["error.message"] = why
+        rules = [rule for rule in each.rules if rule not in reasons]
+        span.notes = [note for note in (answered(each), why, stored(request, each), *rules) if note]
         by_number.get(each.caused_by, top).spans.append(span)
     top.spans += [in_varnish(part) for part in request.parts]
     return top
@@ -122,7 +130,7 @@ def _below(id: str, place: int) -> str:
 
 
 def lines(root: Span) -> Iterator[str]:
-    """The tree as text: what, a bar on the time of the whole, when it began and how long it took."""
+    """The tree as text: what, a bar on the time of the whole, when it began and how long it took; and why."""
     all = list(root.walk())
     end = max(span.ended for _, span in all)
     scale = WIDTH / max(end - root.began, 0.001)
@@ -133,3 +141,4 @@ def lines(root: Span) -> Iterator[str]:
         what = f"{'  ' * depth}{span.service} {span.name}" + (" (failed)" if span.failed else "")
         took = f"{(span.ended - span.began) * 1000:.1f} ms"
         yield f"{what:<44} {bar} {(span.began - root.began) * 1000:>9.1f} {took:>11}"
+        yield from (f"{'  ' * depth}    {note}" for note in span.notes)

@@ -15,10 +15,9 @@ from http.client import parse_headers
 
 from proscenium.running import NotRunning, running
 
-from .explaining import BY_NGINX, of_varnish
+from .explaining import of_varnish
 from .serverlogs import Line, backend_lines, nginx_lines
 from .spans import lines, tree
-from .steps import steps
 from .varnishlog import Request, requests
 
 URL = re.compile(r"(?:http://([^/:]+)(?::(\d+))?)?(/\S*)")
@@ -51,16 +50,6 @@ def ask(address: str, host: str, port: int, path: str, header: str) -> tuple[str
         # Reads to the end, or the logs would say that the client closed early.
         response = io.BytesIO(b"".join(iter(lambda: connection.recv(65536), b"")))
     return response.readline().decode("latin-1").strip(), parse_headers(response)
-
-
-def in_varnish(line: Line, found: list[Request]) -> list[str]:
-    """Say what each Varnish did with the request, or why none has a record of it."""
-    if found:
-        found.sort(key=lambda seen: seen.began)
-        return [f"{left:<28} {right}".rstrip() for seen in found for left, right in steps(seen)]
-    if of_varnish(line):
-        return ["its log no longer has the request"]
-    return [f"has no record: {BY_NGINX[line.answered]}"]
 
 
 def show(title: str, lines: Iterable[str]) -> None:
@@ -117,38 +106,40 @@ def make() -> Line | None:
 
 
 def follow(line: Line) -> None:
-    """Print what each log has of a request."""
+    """Print what each server did with a request, as a tree with the reasons; then what no log has of it."""
     by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
-    away = ""
+    missing = []
+    found: list[Request] = []
     try:
         found = requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
     except NotRunning as error:  # perhaps that is why
-        found, away = [], str(error).partition("\n")[0]
-    theatre = line.host.partition(".")[0]
+        missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
+    if not found and not missing and of_varnish(line):
+        missing.append("varnish: its log no longer has the request")
+    pages: list[str] = []
     own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
-    backends, machine = os.environ["BACKENDS"].split(), "the first machine"
-    for name, _, elsewhere in (each.partition("@") for each in os.environ["THEATRES"].split()):
-        if name == theatre:
-            backends, machine = ([], elsewhere) if elsewhere else ([name], "")
-
+    for backend in [] if own_site else backends_of(line):
+        name, _, machine = backend.partition("@")
+        if machine:
+            missing.append(f"{name}: it runs on {machine}, whose log has it")
+        else:
+            pages += logged(name, line.id)
     if line.host == "direct.localhost":
-        show("\nnginx", ["copied the bytes: it reads no HTTP on this port"])
-    else:
-        show("\nnginx", logged("nginx", f"id={line.id}") or ["has nothing in its log"])
-    show("\nvarnish", [away] if away else in_varnish(line, found))
+        show("\nnginx copied the bytes: it reads no HTTP on this port", pages)
+        return
+    show(f"\n{'when':<84} after     for", lines(tree(line, found, backend_lines(pages))))
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
-        show("\nyour application", [f"was asked {fetches} times" if fetches else "was not asked"])
-        backends = []
-    elif not backends:
-        show("\nbackend", [f"runs on {machine}, whose log has it"])
-    pages: list[str] = []
-    for backend in backends:
-        said = logged(backend, line.id)
-        pages += said
-        show(f"\n{backend}", said or ["was not asked"])
-    if line.ended is not None and len(drawn := list(lines(tree(line, found, backend_lines(pages))))) > 1:
-        show(f"\n{'when':<84} after     for", drawn)
+        missing.append(f"your application {f'was asked {fetches} times' if fetches else 'was not asked'}")
+    if missing:
+        print("", *missing, sep="\n")
+
+
+def backends_of(line: Line) -> list[str]:
+    """The services whose logs may have the request, as NAME or NAME@MACHINE."""
+    theatre = line.host.partition(".")[0]
+    elsewhere = [each for each in os.environ["THEATRES"].split() if each.partition("@")[0] == theatre]
+    return elsewhere or os.environ["BACKENDS"].split() or ["backend@the first machine"]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ PATH=$PATH:/usr/sbin
 
 # Exports the addresses, in native mode only: Compose would take SERVER_NAMES for the user's.
 native_environment() {
-    local file service
+    local file
     set -a
     . native/addresses.env
     if [ -n "${TLS_CERTIFICATE:-}" ]; then TLS_FOLDER=$(cd "$TLS_FOLDER" && pwd); fi
@@ -25,18 +25,20 @@ native_environment() {
         if chosen "${file%/*}/compose.yaml"; then . "$file"; fi
     done
     set +a
-    # The services, in the order of their start.
-    native_services=()
-    for service in backend ${MIRROR_DATA:+mirror} $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera}; do
-        without "${service/#backend/upstage}" || native_services+=("$service")
+}
+# native_services: prints them in the order of their start.
+native_services() {
+    local service
+    for service in backend $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera}; do
+        without "${service/#backend/upstage}" || echo "$service"
     done
 }
 
 supervisorctl() { .venv/bin/supervisorctl -c native/supervisord.conf "$@"; }
 
-native_runs() { supervisorctl status "$1" 2>/dev/null | grep -q RUNNING; }
-native_exists() { native_running; }
-native_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
+stack_runs() { supervisorctl status "$1" 2>/dev/null | grep -q RUNNING; }
+stack_exists() { stack_running; }
+stack_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
 
 # The distribution packages that this machine lacks for native mode.
 missing_native_packages() {
@@ -81,21 +83,21 @@ prepare_native_folders() {
     chmod -R a+rX "$NATIVE_RUN/varnish" "$NATIVE_RUN/starter"
 }
 
-native_up() {
+stack_up() {
     local service file
     for file in extras/*/compose.yaml; do
         if chosen "$file" && [ ! -e "${file%/*}/native.env" ]; then say "No ${file%/*} in native mode: it needs containers."; fi
     done
     ensure_venv native/requirements.lock
     step "Starting nginx, Varnish, the backend, policyd and Locust as processes"
-    if native_running; then native_down; fi
+    if stack_running; then stack_down; fi
     prepare_native_folders
     native_programs >"$NATIVE_RUN/programs.conf"
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
     "${unproxied[@]}" .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
     find "$GENERATED_FOLDER" "$NATIVE_SOCKETS" -mindepth 1 -delete # of the last run
-    for service in "${native_services[@]}"; do
-        native_start "$service"
+    for service in $(native_services); do
+        stack_start "$service"
     done
     wait
 }
@@ -103,7 +105,7 @@ native_up() {
 # The services' part of supervisord.conf.
 native_programs() {
     local service
-    for service in "${native_services[@]}"; do
+    for service in $(native_services); do
         cat <<END
 [program:$service]
 command=sh native/run.sh %(program_name)s
@@ -141,8 +143,8 @@ wait_for_native_health() {
     die "$1 did not become healthy."$'\n'"$1: $(reason_in "$log")"
 }
 
-native_down() {
-    native_running || return 0
+stack_down() {
+    stack_running || return 0
     supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops one after another
     supervisorctl shutdown >/dev/null
     for _ in {1..100}; do
@@ -151,40 +153,37 @@ native_down() {
     done
     die "supervisord did not stop within 10 seconds: $NATIVE_RUN/log/supervisord.log says why."
 }
-native_clean() { native_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
-native_certificate_end() { sh -c "$certificate_end" sh "$BIND_ADDR:$HTTPS_PORT"; }
-native_status() {
+stack_clean() { stack_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
+stack_certificate_end() { sh -c "$certificate_end" sh "$BIND_ADDR:$HTTPS_PORT"; }
+stack_status() {
     local service code=0
     supervisorctl status || true # it fails if a program has stopped, which the table shows too
-    for service in "${native_services[@]}"; do
+    for service in $(native_services); do
         if native_health "$service"; then say "$service healthy"; else say "$service NOT healthy. Type: make up" && code=1; fi
     done
     return $code
 }
-native_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
+stack_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 # The ports of this machine that the stack has.
-native_ports() { if native_running; then cat "$NATIVE_RUN/ports"; fi; }
-# native_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
-native_upstage() { sh native/run.sh "$@"; }
-native_aside() { native_upstage "$@"; }
-native_has_mirror() { native_runs mirror; }
-native_stop() { supervisorctl stop "$1" || true; } # one that has failed does not run
-native_start() {
+stack_ports() { if stack_running; then cat "$NATIVE_RUN/ports"; fi; }
+# stack_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+stack_upstage() { sh native/run.sh "$@"; }
+stack_aside() { stack_upstage "$@"; }
+stack_stop() { supervisorctl stop "$1" || true; } # one that has failed does not run
+stack_start() {
     supervisorctl start "$1" >/dev/null & # takes at least a second; the health check is quicker
     wait_for_native_health "$1"
 }
-native_active_role() { cat "$NATIVE_SOCKETS/backend.mirror/active" 2>/dev/null || true; }
-native_mirror() { sh native/run.sh backend mirror "$@"; }
-native_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
-native_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
-native_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
-native_paths() { realpath "$1"; }
-native_varnishes() { echo varnish; }
+stack_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
+stack_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
+stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
+stack_paths() { realpath "$1"; }
+stack_varnishes() { echo varnish; }
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 4 -t 30 "${@:2}" 2>&1 | grep "^# .* TEST "); }
 # A new process id is as good a sign of a restart as a start time. (status fails if a process is stopped.)
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
-native_reload() {
+stack_reload() {
     prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
     # As in containers.
     if ! without locust && locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then

@@ -17,17 +17,7 @@ backend() {
 }
 
 case $service in
-backend)
-    if [ "${MIRROR_DATA:-}" ]; then
-        export UPSTAGE_ROLE=backend UPSTAGE_PEER_DATA="$MIRROR_DATA" UPSTAGE_PEER_MEDIA="$MIRROR_MEDIA"
-    fi
-    backend backend "$NATIVE_NET.3" "$@"
-    ;;
-mirror)
-    export UPSTAGE_ROLE=mirror UPSTAGE_PEER_DATA="$UPSTAGE_DATA" UPSTAGE_PEER_MEDIA="$UPSTAGE_MEDIA"
-    export UPSTAGE_DATA="$MIRROR_DATA" UPSTAGE_MEDIA="$MIRROR_MEDIA"
-    backend backend "$NATIVE_NET.5" "$@" # the same sockets: they belong to the server that is active
-    ;;
+backend) backend backend "$NATIVE_NET.3" "$@" ;;
 camera)
     export PYTHONPATH=backend/src
     exec .venv/bin/python -m upstage.camera

@@ -22,7 +22,7 @@ choose_images() {
 }
 
 # The images of the Compose files in use, and the one that ours are built on.
-images_in_use() { composed | awk -F '\t' '$3 == "image" { print $4 } $5 == "PYTHON_IMAGE" { print $6 }' | sort -u; }
+images_in_use() { { docker compose config --images && python_image; } | sort -u; }
 # Those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
     images_in_use | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"

@@ -12,13 +12,10 @@ import tarfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
-# The checkout whose stack is asked: this one, or a copy that an instructor judges (make class-check).
-CHECKOUT = Path(os.environ.get("JUDGED_CHECKOUT", REPO))
 LINES = 20_000  # of a service's log
 RUNS = ("running", "paused")  # states of a container
 RECENT = 1.0  # seconds for which the engine's list of containers is taken as it was
@@ -165,11 +162,8 @@ class Containers(Running):
         return follow(["sh", "-c", FOLLOWING, "following", *events])
 
     def upstage(self, *arguments: str, given: str = "") -> str:
-        active: list[str] = []
-        if "mirror" in self.services():
-            with suppress(NotRunning):
-                active = self.run("nginx", "cat", "/run/proscenium/backend/upstage.mirror/active").split()
-        return self.run(*active[:1] or ["backend"], "upstage", *arguments, given=given.encode())
+        active = "mirror" if "mirror" in self.services() else "backend"
+        return self.run(active, "upstage", *arguments, given=given.encode())
 
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "sh", "/etc/nginx/proscenium/loaded.sh"))
@@ -189,8 +183,8 @@ class Native(Running):
 
     # A shell of its own: Compose and `make` would take the addresses for the user's settings.
     SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh
-        mode=native; THEATRES=$(started_theatres); native_environment
-        "$@" || { code=$?; native_running || die "The stack is not running. Type: make up"; exit $code; }"""
+        use_mode native; THEATRES=$(started_theatres)
+        "$@" || { code=$?; stack_running || die "The stack is not running. Type: make up"; exit $code; }"""
 
     def where(self, service: str, *command: str) -> list[str]:
         return ["bash", "-c", self.SHELL, "native", *command]

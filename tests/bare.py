@@ -15,7 +15,7 @@ BASICS = shlex.split("""
     bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
     cksum tr xargs sort numfmt
 """)
-LIBRARIES = ("bin/lib/common.sh", "bin/lib/containers.sh", "native/native.sh", "bin/lib/settings.sh")
+LIBRARIES = ("bin/lib/common.sh", "bin/lib/modes.sh", "bin/lib/containers.sh", "bin/lib/settings.sh")
 
 
 NOBODY = 65534 if os.getuid() == 0 else None  # the user: nothing is installed for it

@@ -93,7 +93,7 @@ class Stack:
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
         failure."""
-        typed = {name: self.settings.get(name, "") for name in ("SITE", "SITES")}
+        typed = {"SITE": self.settings.get("SITE", "")}
         typed["MODE"] = self.mode if target == "up" else ""
         return self._run(
             "make", target, *(f"{name}={value}" for name, value in typed.items() if value), *settings

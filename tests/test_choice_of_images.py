@@ -8,6 +8,7 @@ REGISTRY = """#!/bin/sh
 # An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
 for last; do :; done
 case "$*" in
+"compose config --images") echo "${NGINX_IMAGE:-nginx:1}" ;;
 *config*) sed "s|nginx:1|${NGINX_IMAGE:-nginx:1}|; s|python:3|${PYTHON_IMAGE:-python:3}|" <<'END'
 CONFIG
 END

@@ -124,8 +124,8 @@ def test_the_status_names_every_service_that_is_not_well_and_fails(bare: Path) -
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
         "varnish is stopped. Type: make up",
-        "backend is paused. Type: make up",
-        "policyd is unhealthy. Type: make up",
+        "backend is paused. Type: docker compose unpause backend",
+        "policyd is unhealthy. Type: docker compose restart policyd",
         "locust is missing. Type: make up",
         "Broken on purpose: Varnish hangs. Type: make mend",
     ]
@@ -156,7 +156,7 @@ def test_a_reset_is_of_the_stage_that_was_typed(bare: Path) -> None:
 
 def test_compose_asks_no_question_that_would_wait_for_an_answer(bare: Path) -> None:
     engine(bare, "'compose up'*) if read -r answer; then echo asked; exit 1; fi", "*)")
-    done = functions(bare, "build_images() { :; }; containers_up", typed="y\n")
+    done = functions(bare, "build_images() { :; }; stack_up", typed="y\n")
     assert done.returncode == 0, done
 
 
@@ -164,7 +164,7 @@ def test_the_status_has_the_alerts_of_prometheus(bare: Path) -> None:
     alerts = "'exec -i 1 python -m exporter.alerts') echo Alerts: none"
     for services, printed in (("nginx", ""), ("nginx exporter prometheus", "Alerts: none\n")):
         engine(bare, f"ps*.service?}}}}*) printf '%s\\n' {services}", alerts)
-        assert functions(bare, "containers_status").stdout == printed
+        assert functions(bare, "stack_status").stdout == printed
 
 
 def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) -> None:
@@ -222,7 +222,7 @@ def test_the_reason_of_a_service_that_did_not_become_healthy_stands_last(bare: P
         "'compose logs'*backend) echo first; echo 'UPSTAGE_SIGNUP=maybe: expected open or closed'; echo last",
         "'compose logs'*) echo begins; echo ends",
     )
-    done = functions(bare, "build_images() { :; }; containers_up")
+    done = functions(bare, "build_images() { :; }; stack_up")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "backend policyd did not become healthy.",
@@ -231,7 +231,7 @@ def test_the_reason_of_a_service_that_did_not_become_healthy_stands_last(bare: P
     ]
     assert "last\n" in done.stdout
     engine(bare, "'compose up'*) echo 'port is already allocated'; exit 1")
-    done = functions(bare, "build_images() { :; }; containers_up")
+    done = functions(bare, "build_images() { :; }; stack_up")
     assert done.stderr == "Compose could not start the services: port is already allocated\n"
 
 
@@ -239,7 +239,8 @@ def test_the_reason_stands_last_in_native_mode(bare: Path) -> None:
     logs = bare / "log"
     logs.mkdir()
     (logs / "nginx.log").write_text("nginx: [emerg] bind() to 127.0.0.1:80 failed\nbye\n")
-    native = "NATIVE_RUN=$PWD; sleep() { :; }; native_health() { false; }; wait_for_native_health nginx"
+    native = ". native/native.sh; NATIVE_RUN=$PWD; sleep() { :; }; native_health() { false; }; "
+    native += "wait_for_native_health nginx"
     done = functions(bare, native)
     assert done.stderr.splitlines()[-2:] == [
         "nginx did not become healthy.",
@@ -266,7 +267,9 @@ def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address
         (["open", "abc"], {}, "N is 'abc'"),
         (["open", "2"], {"VARNISH_STORAGE": "often"}, "VARNISH_STORAGE must be"),  # the copies inherit it
         (["reset", "abc"], {}, "WHO is 'abc'"),
-        (["page"], {"CLASS_PAGE_PORT": "abc"}, "CLASS_PAGE_PORT is 'abc'"),
+        (["open", "2"], {"CLASS_PORTS": "20050"}, "CLASS_PORTS must be"),
+        (["open", "99"], {"CLASS_PORTS": "60000"}, "choose a lower CLASS_PORTS"),
+        (["page"], {"CLASS_PAGE_PORT": "abc"}, "CLASS_PAGE_PORT must be"),
     ],
 )
 def test_a_class_is_refused_before_the_engine_is_asked(

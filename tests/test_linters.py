@@ -86,7 +86,6 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 # With these settings the configuration has all files and blocks.
 EVERYTHING = {
     "SITE": "http://127.0.0.1:8001",
-    "SITES": "shop.example.org=http://127.0.0.1:8002",
     "OBSERVE_LOG": "unix:/run/observe.sock",
     "OBSERVE_ADDRESS": "127.0.0.1:9090",
     "VARNISH_ADDRESS": "127.0.0.1:8082 127.0.0.1:8083",

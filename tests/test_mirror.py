@@ -1,133 +1,103 @@
-"""The mirror in the whole stack: every site, both sockets, media and webcams move to it and back together.
+"""The mirror in the whole stack: everybody moves there and back, under chat; what was acknowledged stays."""
 
-backend/tests/test_mirror.py tests the two servers, this file the effect on nginx and Varnish.
-"""
-
-import time
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 
 import pytest
 
-from tests.editing import add_player, store
 from tests.stack import SITES, Stack
-from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow  # each part: backend/tests/test_mirror.py, nginx/tests/test_upstreams.py
-JPEG = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9"
+pytestmark = [
+    pytest.mark.slow,  # the parts: tests/test_backup.py, backend/tests/test_backup.py
+    pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session"),
+]
 
 
-@pytest.fixture(scope="module")
+class Speaker(threading.Thread):
+    """Speaks without a pause, and connects again when it is cut off. `heard`: the lines that came back."""
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__(daemon=True)
+        self.stack = stack
+        self.heard: list[str] = []
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.05):
+            with suppress(OSError, EOFError):  # nginx has no server behind it
+                self._speak()
+
+    def _speak(self) -> None:
+        client = self.stack.stage_client()
+        try:
+            client.join()
+            while not self.ended.wait(0.02):
+                line = f"line {uuid.uuid4().hex}"
+                client.send("TEXT", msg=line)
+                while client.until("ANONTEXT")[-1]["text"] != line:
+                    pass
+                self.heard.append(line)
+        finally:
+            client.close()
+
+
+@pytest.fixture
 def mirrored(stack: Stack) -> Iterator[Stack]:
     """The stack with a mirror."""
     extras = stack.settings["EXTRAS"]
-    stack.settings["EXTRAS"] = extras + ",mirror"
+    stack.settings["EXTRAS"] = f"{extras},mirror"
     try:
         stack.make("up")
         yield stack
-        bring_back(stack)
+        stack.make("mirror", "TO=backend")
     finally:
         stack.settings["EXTRAS"] = extras
-        stack.make("down")
         stack.make("up")
     stack.wait_until_ready()
 
 
-@pytest.fixture
-def ready(mirrored: Stack) -> Stack:
-    """The backend is active and the mirror ready, whatever the previous test has left."""
-    bring_back(mirrored)
-    return mirrored
+def signed_in(stack: Stack) -> dict[str, str]:
+    login = stack.get(
+        "/admin/login", method="POST", data={"username": "admin", "password": stack.admin_password}
+    )
+    return {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
 
 
-def bring_back(stack: Stack) -> None:
-    wait_until(lambda: "active: backend" in stack.make("mirror", "TO=backend"), within=60)
-    wait_until(lambda: "active: backend; standby: mirror" in stack.make("mirror"), within=60)
+def test_everybody_moves_to_the_mirror_and_back(mirrored: Stack) -> None:
+    stack = mirrored
+    session, speaker = signed_in(stack), Speaker(stack)
+    speaker.start()
+    for place, other in (("mirror", "backend"), ("backend", "mirror")):
+        stack.compose("exec", "-T", other, "sh", "-c", "cat >/srv/media/drawn.svg", typed=f"on {other}")
+        assert f"active: {place}" in stack.make("mirror", f"TO={place}")
+        for host in SITES:
+            marker = f"/nowhere-{uuid.uuid4().hex}"
+            assert stack.get(marker, host).status_code == 404
+            assert marker in stack.log_of(place)
+        # nginx reads the media itself here, and they are those of the server that runs.
+        assert stack.get("/media/drawn.svg", "static.localhost").text == f"on {other}"
+        assert "admin" in stack.get("/admin/id", headers=session).text
+        heard = len(speaker.heard)
+        while len(speaker.heard) < heard + 5:
+            speaker.join(0.1)
+    speaker.ended.set()
+    speaker.join(60)
+    assert len(speaker.heard) > 10
+    log = stack.get("/stages/demo/log").text
+    assert [line for line in speaker.heard[-1000:] if line not in log] == []
 
 
-def serves(stack: Stack, place: str, host: str) -> bool:
-    """Whether a request for that site is in that server's log."""
-    marker = f"/nowhere-{uuid.uuid4().hex}"
-    assert stack.get(marker, host).status_code == 404
-    time.sleep(0.1)
-    return marker in stack.log_of(place)
-
-
-def assert_all_are_at(stack: Stack, place: str, within: float = 20) -> None:
-    for host in SITES:
-        wait_until(partial(serves, stack, place, host), within=within)
-
-
-def said(stack: Stack) -> str:
-    """The frames that a client gets that joins now."""
-    client = stack.stage_client()
-    try:
-        return str(client.join())
-    except EOFError:  # nginx has not reached a server
-        return ""
-    finally:
-        client.close()
-
-
-def say(stack: Stack) -> str:
-    """A line that a player of the stage socket says, and a visitor with a WebSocket hears."""
-    line, player, visitor = f"line {uuid.uuid4().hex}", stack.stage_client(), stack.web_stage_client()
-    for client in (player, visitor):
-        client.join()
-    player.send("TEXT", msg=line)
-    assert visitor.until("ANONTEXT")[-1]["text"] == line
-    player.close()
-    visitor.close()
-    return line
-
-
-def test_a_failure_moves_everything_to_the_mirror_and_back(ready: Stack) -> None:
-    """What was said, the media, which nginx reads itself, and a webcam's picture come back, too."""
-    stack = ready
-    with suppress(AssertionError):  # a run before this one may have left it
-        add_player(stack, "cam")
-
-    def drawn() -> str:
-        return stack.get("/media/drawn.svg", "static.localhost").text
-
-    stack.write_medium("backend", "drawn.svg", "on the backend")
-    assert_all_are_at(stack, "backend")
-    assert drawn() == "on the backend"
-    before = say(stack)
-    stack.control("stop", "backend")
-    try:
-        wait_until(lambda: before in said(stack))
-        assert_all_are_at(stack, "mirror")
-        during = say(stack)
-        store(stack, "cam", JPEG)
-        assert drawn() == "on the backend"
-        stack.write_medium("mirror", "drawn.svg", "on the mirror")
-        assert drawn() == "on the mirror"
-    finally:
-        stack.control("start", "backend")
-    assert_all_are_at(stack, "backend")
-    chat = said(stack)
-    assert chat.index(before) < chat.index(during)
-    assert drawn() == "on the mirror"
-    assert stack.get("/media/video/cam.jpg").content == JPEG
-
-
-@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
-def test_make_up_without_the_extra_removes_the_mirror(ready: Stack) -> None:
-    stack = ready
-    extras = stack.settings["EXTRAS"]
+def test_make_up_goes_on_with_the_active_server_whatever_extras_says(mirrored: Stack) -> None:
+    stack = mirrored
     stack.make("mirror", "TO=mirror")
+    extras = stack.settings["EXTRAS"]
     stack.settings["EXTRAS"] = extras.removesuffix(",mirror")
     try:
-        with pytest.raises(AssertionError, match="make mirror TO=backend"):
-            stack.make("up")  # the mirror has the newer data
-        bring_back(stack)
         stack.make("up")
-        assert "mirror" not in stack.compose("ps", "--all", "--services").split()
-        stack.wait_until_ready()
+        assert "active: mirror" in stack.make("mirror")
+        assert "backend" not in stack.compose("ps", "--services").split()
         assert stack.get("/media/fox.svg", "static.localhost").status_code == 200
     finally:
         stack.settings["EXTRAS"] = extras
-        stack.make("up")

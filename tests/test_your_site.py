@@ -187,27 +187,6 @@ def test_a_page_without_a_lifetime_arrives_part_by_part(foreign: Site, encoding:
     assert arrived[-1] - arrived[0] > 1.5  # not all at the end
 
 
-def test_several_sites_one_of_them_down(foreign: Site) -> None:
-    """The same path on all; the first one is site.localhost, too."""
-    [first, second, silent] = free_ports(3)
-    sites = {"blog": first, "shop.example.org": second, "down": silent}
-    named = " ".join(f"{name}=http://127.0.0.1:{port}" for name, port in sites.items())
-    try:
-        with program(*APP, str(first), port=first), program(*APP, str(second), port=second):
-            printed = foreign.make("up", "EXTRAS=site", f"SITES={named}")
-            for name in ("blog.localhost", "shop.example.org", "down.localhost"):
-                assert f"http://{name}:{foreign.ports['HTTP_PORT']}/" in printed
-            assert re.findall(r"Nothing answers at (\S+)", printed) == [f"http://127.0.0.1:{silent}"]
-            for host, port in (("blog.localhost", first), ("shop.example.org", second)):
-                answers = [foreign.session(host).get(foreign.at("/page")) for _ in range(2)]
-                assert [outcome(answer) for answer in answers] == ["fwd=uri-miss", "hit"]
-                assert all(answer.text.endswith(f":{port}") for answer in answers)
-            assert foreign.session("down.localhost").get(foreign.at("/page")).status_code == 503
-            assert foreign.session().get(foreign.at("/page")).text.endswith(f":{first}")
-    finally:
-        foreign.start()
-
-
 def test_another_site_has_no_copies_of_the_former(foreign: Site) -> None:
     page, browser = foreign.at("/page/7"), foreign.session()
     assert [outcome(browser.get(page)) for _ in range(2)] == ["fwd=uri-miss", "hit"]

@@ -18,13 +18,13 @@ load() {
 write_vcl
 load "$classic" classic.vcl
 discard() { for name in "$@"; do cli vcl.discard "$name"; done; }
-if [ "$sites" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
+if [ "$SITE" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
 load "$default" default.vcl || {
-    discard "$classic" ${sites:+"$site"}
+    discard "$classic" ${SITE:+"$site"}
     exit 1
 }
 cli vcl.label classic "$classic"
-[ -z "$sites" ] || cli vcl.label site "$site"
+[ -z "$SITE" ] || cli vcl.label site "$site"
 cli vcl.use "$default"
 
 # Discard the older versions. A request in progress keeps its version until the end of the response.

@@ -14,8 +14,6 @@ secret=$VARNISH_GENERATED/secret
 recipes=$(find "$starter/recipes" -name '*.vcl' 2>/dev/null | sed 's|.*/||; s|[.]vcl||' | sort | paste -s -d '|' -)
 check "one of starter/recipes ($recipes)" "$recipes" SITE_RECIPE=
 
-sites=$(echo "${SITE:+site=$SITE }$SITES" | awk '{ $1 = $1; print }')
-
 # Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
@@ -51,7 +49,7 @@ limit_strangers() {
 backend $1_strangers {
     $4
     .max_connections = $2;
-    .wait_limit = $((100 / (1 + $(echo "$THEATRES $sites" | wc -w))));
+    .wait_limit = $((100 / (1 + $(echo "$THEATRES" | wc -w))));
     .wait_timeout = $3;
 }
 sub vcl_backend_fetch {
@@ -85,46 +83,22 @@ sub vcl_recv {
 END
 }
 
-# declare_site NAME=URL: the application, its health check if it has one, and the rule that chooses it. It may take as long as it
-# likes to answer, so it gets fewer connections, as a theatre does (theatre_limits.vcl): all sites together may have 100. The key of
-# the cache has the host, so they share no object; a purge of a whole address is for one of them, that of a path for all (site.vcl).
+# declare_site: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
+# answer, so it gets fewer connections, as theatres do (theatre_limits.vcl).
 declare_site() {
-    name=${1%%=*} number=$((number + 1))
-    case $name in *.*) host=$name ;; *) host=$name.localhost ;; esac
-    address=$(echo "${1#*=http://}" | sed 's|/$||; /:/!s/$/:80/')
-    [ -z "$SITE_ADDRESS" ] || address=${SITE_ADDRESS%%\**}$name${SITE_ADDRESS#*\*}
-    lines="$(in_vcl "$address")
-    .host_header = \"$host\";
+    address=${SITE_ADDRESS:-$(echo "${SITE#http://}" | sed 's|/$||; /:/!s/$/:80/')}
+    cat <<END
+backend application {
+    $(in_vcl "$address")
+    .host_header = "site.localhost";
     .connect_timeout = 2s;
     .first_byte_timeout = $SITE_TIMEOUT;
-    .between_bytes_timeout = $SITE_TIMEOUT;"
-    cat <<END
-backend application_$number {
-    $lines
-    .max_connections = $((100 / $(echo "$sites" | wc -w)));
+    .between_bytes_timeout = $SITE_TIMEOUT;
+    .max_connections = 100;
     $([ -z "$SITE_HEALTH" ] || sed "s|/health|$SITE_HEALTH|" "$folder/probe.vcl")
 }
-$(limit_strangers "application_$number" "$SITE_STRANGER_FETCHES" 10s "$lines")
 sub vcl_recv {
-    if (req.http.X-Site == "$name") { set req.backend_hint = application_$number; }
-    if (local.socket == "purge_site" && req.http.Host ~ "(?i)^$host(:|$)") {
-        set req.url = req.url + " && obj.http.X-Site == application_$number";
-    }
-}
-END
-}
-
-# also_ignored NAMES: a further alternative for an expression of analytics.vcl, as sed writes it.
-also_ignored() { printf '%s' "$1" | sed 's/^ *//; s/ *$//; s/[.]/[.]/g; s/[*]/[^=;\\\&]*/g; s/  */|/g; s/^./|&/'; }
-
-# known_arguments: drops every other argument of a page. A file keeps its version, and a POST, which creates no object, its query.
-known_arguments() {
-    [ -z "$SITE_ARGUMENTS" ] || cat <<END
-sub vcl_recv {
-    if (req.restarts == 0 && (req.method == "GET" || req.method == "HEAD") && req.url !~ "^[^?]*\.[a-z0-9]+\?") {
-        set req.url = regsuball(req.url, "(?<=[?&])(?!($(also_ignored "$SITE_ARGUMENTS" | sed 's/^|//; s/.&/\&/g'))(=|&|\$))[^&]*(&|\$)", "");
-        set req.url = std.querysort(regsub(req.url, "[?&]\$", ""));
-    }
+    set req.backend_hint = application;
 }
 END
 }
@@ -134,19 +108,16 @@ write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
     declare_backend upstage "$BACKEND_ADDRESS" limits.vcl >"$VARNISH_GENERATED/backends.vcl"
     {
-        [ -z "$sites" ] || echo 'include "site_handover.vcl";'
+        [ -z "$SITE" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
         limit_upstage upstage "$BACKEND_ADDRESS" limits.vcl
         number=0
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
-    if [ "$sites" ]; then
-        number=0
-        for name in $sites; do declare_site "$name"; done >"$VARNISH_GENERATED/site_backend.vcl"
-        known_arguments >>"$VARNISH_GENERATED/site_backend.vcl"
+    if [ "$SITE" ]; then
+        declare_site >"$VARNISH_GENERATED/site_backend.vcl"
         cat "$SITE_RULES" ${SITE_RECIPE:+"$starter/recipes/$SITE_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
-        sed '/^backend app {$/,/^}$/d; s|"./analytics.vcl"|"site_analytics.vcl"|' "$starter/varnish/default.vcl" >"$VARNISH_GENERATED/starter.vcl" # includes ./rules.vcl
-        sed "s/|_gl)/|_gl$(also_ignored "$SITE_IGNORE_ARGUMENTS"))/; s/|has_js)/|has_js$(also_ignored "$SITE_IGNORE_COOKIES"))/" \
-            "$starter/varnish/analytics.vcl" >"$VARNISH_GENERATED/site_analytics.vcl"
+        cp -f "$starter/varnish/analytics.vcl" "$VARNISH_GENERATED/"
+        sed '/^backend app {$/,/^}$/d' "$starter/varnish/default.vcl" >"$VARNISH_GENERATED/starter.vcl" # includes ./rules.vcl
     fi
 }

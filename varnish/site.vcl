@@ -1,4 +1,4 @@
-# The VCL of your own sites (extras/site): the starter's rules (starter/varnish/default.vcl), with your own in them, and what
+# The VCL of your own site (extras/site): the starter's rules (starter/varnish/default.vcl), with your own in them, and what
 # this stack has for every site: checked claims of clients, its pages, its reports, and nginx's copies of a second.
 
 vcl 4.1;
@@ -7,11 +7,16 @@ import std;
 
 include "client.vcl";
 include "strangers.vcl";
-include "site_backend.vcl"; # each application's address and limits, and which one is asked: written by start.sh
+include "site_backend.vcl"; # the application's address and limits: written by start.sh
 
-# Whose response it is, for purges of one site.
+# The application purges its own copies alone, and none of UpStage's.
+sub vcl_recv {
+    if (local.socket == "purge_site") {
+        set req.url = req.url + " && obj.http.X-Site == yes";
+    }
+}
 sub vcl_backend_response {
-    set beresp.http.X-Site = regsub("" + bereq.backend, "_strangers$", "");
+    set beresp.http.X-Site = "yes";
     unset beresp.http.X-Small; # microcache.vcl
 }
 

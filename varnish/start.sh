@@ -25,7 +25,7 @@ write_vcl
 cat >"$VARNISH_GENERATED/first.cli" <<END
 vcl.load $classic classic.vcl
 vcl.label classic $classic
-${sites:+vcl.load $site site.vcl
+${SITE:+vcl.load $site site.vcl
 vcl.label site $site
 }vcl.load $default default.vcl
 vcl.use $default

@@ -19,9 +19,7 @@ check() {
 }
 
 check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
-    BACKEND_ADDRESS=unix:/run/proscenium/backend/upstage.sock
-check 'unix:/PATH or HOST:PORT, with one * for the name' \
-    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' SITE_ADDRESS=
+    BACKEND_ADDRESS=unix:/run/proscenium/backend/upstage.sock SITE_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with a * for the name, or an address for each name' \
     '(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._*-]+:[0-9]{1,5})( (unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._*-]+:[0-9]{1,5}))*' \
     'THEATRES_ADDRESS=unix:/run/proscenium/*/upstage.sock'
@@ -30,14 +28,9 @@ check 'varnish, or varnish- and a word such as varnish-2' 'varnish(-[a-z0-9.]+)*
 check 'an absolute path' '/[^"$;{}\\]*' SITE_RULES=/etc/site/rules.vcl
 check 'an absolute path without spaces' '/[^[:space:]"\\:,]+' VARNISH_LISTEN_SOCKET=/run/proscenium/varnish/varnish.sock \
     VARNISH_WORKDIR=/var/lib/varnish/varnishd VARNISH_GENERATED=/tmp/varnish
-check 'names separated by spaces, in which * stands for any characters' ' *([0-9A-Za-z_.*-]+ *)*' SITE_IGNORE_COOKIES= \
-    SITE_IGNORE_ARGUMENTS= SITE_ARGUMENTS=
 check '/PATH or ADDRESS:PORT' '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' VARNISH_LISTEN_SITE_PURGE=
 check 'http://HOST:PORT or https://NAME:PORT, without a path' \
     '(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?' SITE=
-check 'NAME=http://HOST:PORT or NAME=https://HOST:PORT, or several of them separated by spaces, in lower case and without paths' \
-    ' *([a-z0-9-]+([.][a-z0-9-]+)*=(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?( +|$))*' \
-    SITES=
 check 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m' '(malloc|file,/[^,[:space:]]+),[1-9][0-9]*[kKmMgG]?' \
     VARNISH_STORAGE=malloc,128m
 check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN=:8080 VARNISH_LISTEN_NGINX= VARNISH_LISTEN_PURGE=:8082 \
@@ -45,4 +38,4 @@ check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN=:8080 
 check 'one line' '.*' SITE_RECIPE=
 check 'names of lower-case letters, digits and hyphens' '[a-z0-9 -]*' THEATRES=
 check 'a time, such as 300ms, 2s or 5m' '[1-9][0-9]{0,5}(ms|s|m)' SITE_TIMEOUT=60s
-check 'a whole number from 0 to 50' '[0-9]|[1-4][0-9]|50' SITE_STRANGER_FETCHES=0 STRANGER_FETCHES=2
+check 'a whole number from 0 to 50' '[0-9]|[1-4][0-9]|50' STRANGER_FETCHES=2

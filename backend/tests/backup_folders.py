@@ -7,7 +7,6 @@ from pathlib import Path
 
 from backend.tests.forked import Forked
 from upstage.backup import restore, write
-from upstage.settings import Pair
 from upstage.stage.kept import Line
 from upstage.state.database import Database
 from upstage.state.records import Medium
@@ -34,9 +33,9 @@ class Folders:
         write.write_backup(self.data, self.media, account, out)
         return out.getvalue()
 
-    def restore(self, backup: bytes, pair: Pair | None = None) -> list[Path]:
+    def restore(self, backup: bytes) -> list[Path]:
         before = restore.replaced(self.data, self.media)
-        restore.restore(self.data, self.media, pair, io.BytesIO(backup))
+        restore.restore(self.data, self.media, io.BytesIO(backup))
         return [path for path in restore.replaced(self.data, self.media) if path not in before]
 
     def say(self, line: str) -> None:

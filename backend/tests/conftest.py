@@ -116,12 +116,6 @@ def folders(tmp_path: Path) -> Folders:
 
 
 @pytest.fixture
-def mirror(tmp_path: Path) -> Folders:
-    """The second of two servers, without data."""
-    return Folders(tmp_path / "mirror")
-
-
-@pytest.fixture
 def other(tmp_path: Path) -> Folders:
     """Another machine, with data of its own."""
     return made(tmp_path / "second", "other", "other", cup=b"cup")

@@ -5,7 +5,6 @@ import io
 import os
 import re
 import shutil
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,16 +14,13 @@ import pytest
 from backend.tests.backup_folders import Folders, content_of
 from backend.tests.running_backend import Backend, ask
 from upstage.backup import archive, restore, write
-from upstage.mirror.control import Control
-from upstage.mirror.copying import Replica, Term, read_term, write_term
-from upstage.settings import Pair
 from upstage.stage.kept import Line
-from upstage.state.copies import CopyError, files
+from upstage.state.copies import files
 from upstage.state.data_lock import InUseError, unused
 from upstage.state.database import FILE, Database
 from upstage.state.load_account import keep_load_account
 from upstage.state.passwords import choose, matches
-from upstage.state.records import Account, Session, new_stage
+from upstage.state.records import Account, Session
 from upstage.state.schema import MIGRATIONS
 
 
@@ -266,25 +262,6 @@ def test_a_server_starts_on_what_there_was_before_a_killed_restore(folders: Fold
     backend.end()
 
 
-def test_a_mirror_copies_no_half_restored_folder(folders: Folders, other: Folders, mirror: Folders) -> None:
-    """It starts before the backend, takes over, and has what there was."""
-    assert kill_a_restore(folders, other.backup(), 8) == -9
-    assert folders.chat() == ["other"]  # all files have been moved
-    write_term(folders.data, Term(5, "backend"))
-    write_term(mirror.data, Term(4, "backend"))
-    with tempfile.TemporaryDirectory() as short:  # a socket's path has to be
-        server = Backend(
-            mirror.data.parent,
-            UPSTAGE_ROLE="mirror",
-            UPSTAGE_PEER_DATA=str(folders.data),
-            UPSTAGE_PEER_MEDIA=str(folders.media),
-            UPSTAGE_SOCKETS=f"{short}/upstage",
-        )
-        assert b"hello" in ask(server, "/stages/demo/log").body
-        server.end()
-    assert folders.chat() == ["hello"]
-
-
 def test_what_restores_have_replaced_is_named_where_the_disk_is_full(
     folders: Folders, other: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,56 +294,17 @@ def test_all_that_restores_have_replaced_is_listed_and_removed(folders: Folders,
     assert nothing == (1, b"", "upstage: there is nothing that a restore has replaced\n")
 
 
-def pair_of(peer: Folders) -> Pair:
-    return Pair("backend", peer.data, peer.media, peer.data.parent / "control")
-
-
-@pytest.mark.parametrize("used", ["second", "mirror"])
-def test_no_running_server_is_restored(folders: Folders, other: Folders, mirror: Folders, used: str) -> None:
-    """Of two, the mirror would take over meanwhile, and go on with its own data."""
-    data = {"second": other, "mirror": mirror}[used].data
+def test_no_running_server_is_restored(folders: Folders, other: Folders) -> None:
     backup, before = folders.backup(), content_of(other.data)
-    with unused(data), pytest.raises(InUseError, match=f"a server uses {data}: stop it first"):
-        other.restore(backup, pair_of(mirror))
+    with unused(other.data), pytest.raises(InUseError, match=f"a server uses {other.data}: stop it first"):
+        other.restore(backup)
     assert content_of(other.data) == before
 
 
-def test_of_two_servers_the_restored_one_has_the_newer_data(
-    folders: Folders, other: Folders, mirror: Folders, tmp_path: Path
-) -> None:
-    """The mirror was active: what only it has is kept too, and it serves nothing before it has copied."""
-    with closing(Database(mirror.data)) as database:
-        database.add_stage(new_stage("demo", "Demo"))
-    mirror.say("only on the mirror")
-    mirror.put("cap.svg", b"cap")
-    write_term(mirror.data, Term(7, "mirror"))
-    write_term(other.data, Term(6, "backend"))
-    data, media = other.restore(folders.backup(), pair_of(mirror))
-    with closing(Database(data)) as database:
-        assert list(database.kept("demo").chat) == ["only on the mirror"]
-    assert (media / "cap.svg").read_bytes() == b"cap"
-    assert (read_term(other.data), read_term(mirror.data)) == (Term(8, "backend"), Term(0, ""))
-    replica = Replica(Pair("mirror", other.data, other.media, tmp_path), mirror.data, mirror.media)
-    assert replica.is_behind()
-    assert len(list(replica.copy())) > 0
-    assert mirror.chat() == ["hello"]
-    assert not (mirror.media / "cap.svg").exists()
-
-
-def test_newer_data_that_cannot_be_copied_stay(folders: Folders, other: Folders, mirror: Folders) -> None:
-    write_term(mirror.data, Term(7, "mirror"))
-    (mirror.data / FILE).write_bytes(b"damaged" * 1000)
-    backup, before = folders.backup(), content_of(other.data)
-    with pytest.raises(CopyError, match="mirror's data cannot be copied"):
-        other.restore(backup, pair_of(mirror))
-    assert content_of(other.data) == before
-    assert read_term(mirror.data) == Term(7, "mirror")
-
-
-def test_of_two_servers_the_active_one_is_backed_up(folders: Folders, tmp_path: Path) -> None:
-    control = Control(tmp_path / "s.mirror")
-    assert control.active.take("mirror serving")
-    peer = {"UPSTAGE_PEER_DATA": str(tmp_path), "UPSTAGE_PEER_MEDIA": str(tmp_path)}
-    refused = folders.upstage("backup", UPSTAGE_ROLE="backend", UPSTAGE_SOCKETS=f"{tmp_path}/s", **peer)
-    assert refused == (1, b"", "upstage: backend is the standby: run this command on mirror\n")
-    control.active.release()
+def test_a_move_to_the_mirror_signs_nobody_out(folders: Folders, other: Folders) -> None:
+    session = Session("0" * 64, Account("ann", "hash", frozenset()), 1e12)
+    with closing(Database(folders.data)) as database:
+        database.change_sessions([session], [])
+    assert other.upstage("restore", "--move", archive=folders.backup())[0] == 0
+    with closing(Database(other.data)) as database:
+        assert database.sessions() == [session]

@@ -39,7 +39,6 @@ def test_a_second_server_says_what_to_do_and_ends(tmp_path: Path, sockets: Path)
         f"upstage: another server of this stack, or a restore, is running: it holds {first.data}/.serving"
     )
     assert "make up THEATRES=second" in line
-    assert "make up EXTRAS=mirror" in line
     assert second.out.read_text() == ""  # no listener, no seeding
     assert ask(first, "/health").status == 200
     assert request(Path(f"{sockets}.sock"), "/health").status == 200

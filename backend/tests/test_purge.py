@@ -236,15 +236,3 @@ def test_what_the_command_could_not_purge_is_purged_later(tmp_path: Path) -> Non
     assert "the server did not purge" in server.upstage("purge", "/")[2]
     for cache in caches:
         cache.close()
-
-
-def test_a_server_whose_data_may_be_older_than_the_cache_drops_all_media(tmp_path: Path) -> None:
-    """As a mirror that could not copy the last changes (`Standby.wait`)."""
-    cache = PurgedCache()
-    old = "from upstage import cli, service; build = service.build; " + (
-        "service.build = lambda settings, reactor, _: build(settings, reactor, False); cli.main(['serve'])"
-    )
-    server = Backend(tmp_path, ["-c", old], UPSTAGE_PURGE=cache.address)
-    server.wait_for(lambda: ALL_MEDIA in cache.tags)
-    server.end()
-    cache.close()

@@ -6,8 +6,6 @@ import pytest
 
 from upstage.settings import Settings, SettingsError, Sockets, from_environment, parse_endpoint
 
-PAIR = {"SOCKETS": "/run/upstage", "ROLE": "mirror", "PEER_DATA": "/data", "PEER_MEDIA": "/media"}
-
 
 def settings(**environment: str) -> Settings:
     return from_environment({f"UPSTAGE_{name}": value for name, value in environment.items()})
@@ -20,7 +18,7 @@ def test_settings_have_defaults() -> None:
     assert (default.caches, default.signup) == ((), False)
     assert (default.load_account, default.festival) == (None, True)
     assert (default.data, default.media) == (Path("/var/lib/upstage"), Path("/srv/media"))
-    assert (default.sockets, default.pair, default.ftp) == (None, None, None)
+    assert (default.sockets, default.ftp) == (None, None)
 
 
 def test_settings_are_read() -> None:
@@ -32,9 +30,6 @@ def test_settings_are_read() -> None:
     camera = settings(FTP_ENDPOINT="tcp:2121", FTP_PASSIVE="3000-3001")
     assert camera.ftp
     assert (camera.ftp.port, list(camera.ftp_ports)) == (2121, [3000, 3001])
-    pair = settings(**PAIR).pair
-    assert pair
-    assert (pair.role, pair.peer, str(pair.control)) == ("mirror", "backend", "/run/upstage.mirror")
     assert settings(CONNECTIONS="30").connections == 30
     assert settings(CONNECTIONS_PER_ADDRESS="30").connections_per_address == 30
     assert settings(MAX_UNREAD="30").max_unread == 30
@@ -96,11 +91,6 @@ def test_endpoints_are_parsed(text: str, proxied: bool, reachable_at: tuple[str,
         ({"CONNECTIONS_PER_ADDRESS": "0"}, "UPSTAGE_CONNECTIONS_PER_ADDRESS=0: "),
         ({"SOCKETS": "run/backend"}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),
         ({"SOCKETS": "/" + "x" * 95}, "UPSTAGE_SOCKETS=.*: expected the beginning of absolute"),
-        (PAIR | {"ROLE": "elsewhere"}, "UPSTAGE_ROLE=elsewhere: expected backend or mirror"),
-        (PAIR | {"ROLE": ""}, "belong together: set all four"),
-        (PAIR | {"PEER_MEDIA": ""}, "belong together: set all four"),
-        (PAIR | {"SOCKETS": ""}, "belong together: set all four"),
-        (PAIR | {"PEER_DATA": "data"}, "UPSTAGE_PEER_DATA=data: must be an absolute path"),
     ],
 )
 def test_wrong_settings_are_named(variables: dict[str, str], message: str) -> None:

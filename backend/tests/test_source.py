@@ -21,8 +21,7 @@ MAY_IMPORT = {
     "stage": set(),
     "state": {"stage"},
     "media": {"stage", "state"},
-    "mirror": {"state", "settings"},
-    "backup": {"state", "mirror", "settings"},
+    "backup": {"state"},
     "net": {"stage", "settings"},
     "web": {"stage", "state", "media", "net"},
 }

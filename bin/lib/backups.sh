@@ -2,29 +2,19 @@
 # Sourced by backup and restore: which UpStage is meant, and where its backups are.
 . bin/lib/modes.sh
 
-mode=$(started_mode)
+use_started_mode
 require_stack
 THEATRES=$(started_theatres)
-# The stack may have been started with the mirror, by a command that named it.
-has_mirror=
-if "${mode}_has_mirror"; then
-    has_mirror=yes
-    chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml
-fi
-if [ "$mode" = native ]; then native_environment; fi
 if [ -z "${THEATRE:-}" ] && is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE${THEATRES:+; of its theatre: THEATRE=${THEATRES%% *}}."; fi
 if without upstage; then die "UpStage does not run here (WITH=upstage starts it), and a backup is of its data."; fi
 
 # The service with the data: the backend, or a theatre.
-service=backend backups=backups/$COMPOSE_PROJECT_NAME
+service=$(active_server) backups=backups/$COMPOSE_PROJECT_NAME
 if [ -n "${THEATRE:-}" ]; then
     ! machine=$(on_other_machine "$THEATRE") || die "The data of $THEATRE are on $machine."
     [[ " $THEATRES " == *" $THEATRE "* ]] || die "THEATRE is '$THEATRE'; the stack has these: ${THEATRES:-none}."
-    service=$THEATRE backups+=.$THEATRE has_mirror=
+    service=$THEATRE backups+=.$THEATRE
 fi
-
-# service_upstage ARGUMENT...: the command line where that service runs.
-service_upstage() { if [ "$service" = backend ]; then active_upstage "$@"; else "${mode}_upstage" "$service" "$@"; fi; }
 
 # Prints the backups in the folder, the newest last: their names have the time, in UTC.
 list_backups() {

@@ -2,11 +2,11 @@
 # Builds the images whose code is in this checkout, unless the engine already has one that was built from the same files:
 # for another copy of the stack, or brought by a bundle to a machine that can build nothing (make bundle).
 
-# build_images: the backend's and the policy daemon's image, and those of services that the user has added.
+# build_images: the backend's and the policy daemon's image. Compose itself builds those of services that the user has added.
 build_images() {
-    local base part name image content found added hint=
+    local base part name image content found hint=
     if [ -n "$(client_proxy)" ]; then hint="The build goes by way of $(client_proxy), which is in Docker's client configuration."; fi
-    base=$(composed | awk -F '\t' '$5 == "PYTHON_IMAGE" { print $6 }' | sort -u)
+    base=$(python_image)
     here "$base" || quietly pull docker pull "$base"
     for part in backend policyd; do
         name=${part^^}_IMAGE
@@ -21,9 +21,10 @@ build_images() {
                 --build-arg "PYTHON_IMAGE=$base" -t "$image" "$part"
         fi
     done
-    mapfile -t added < <(added_builds)
-    [ ${#added[@]} = 0 ] || quietly "build-$COMPOSE_PROJECT_NAME" docker compose build "${added[@]}"
 }
+
+# python_image: the image that both are built on, as compose.yaml and the settings have it.
+python_image() { docker compose config --format json | sed -n 's/.*"PYTHON_IMAGE": "\([^"]*\)".*/\1/p' | sort -u; }
 
 # client_proxy: the proxy that the client gives to builds and containers.
 client_proxy() { grep -ohE '"https?Proxy": *"[^"]*"' "${DOCKER_CONFIG:-${HOME:-/root}/.docker}/config.json" 2>/dev/null | cut -d '"' -f 4 | sed 's#//[^/@]*@#//#;q'; }
@@ -40,13 +41,4 @@ built_from() {
         find "$1" \( -name tests -o -name __pycache__ -o -name '*.egg-info' \) -prune -o -type f -print0 |
             LC_ALL=C sort -z | xargs -0 cksum
     } | cksum | tr ' ' -
-}
-
-# Services with their own build, in a file that the user has added. Ours all run the two images above.
-added_builds() {
-    composed | awk -F '\t' -v backend="${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" \
-        -v policyd="${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}" '
-        $1 == "services" && $3 == "build" { built[$2] }
-        $1 == "services" && $3 == "image" { image[$2] = $4 }
-        END { for (service in built) if (image[service] != backend && image[service] != policyd) print service }'
 }

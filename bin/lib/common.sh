@@ -48,116 +48,20 @@ if [ "$asked" = stack ]; then asked=${1:-}; fi
 
 # The state of this copy of the stack between commands.
 state=.run/$COMPOSE_PROJECT_NAME
-# is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
-is_gone() {
-    local at=$1
-    while [[ $at == /* ]] && [ ! -e "$at" ]; do at=${at%/*}; done
-    [ "$at" != "$1" ] && [ -x "${at:-/}" ]
-}
-# stack_folder: the checkout from which this engine's stack of our name was started: this one's, if it was here.
-stack_folder() {
-    local folder other=
-    while read -r folder; do
-        if [ "$folder" -ef "${JUDGED_CHECKOUT:-.}" ]; then # proscenium/running.py
-            echo "$PWD"
-            return
-        fi
-        is_gone "$folder" || other=$folder # else this checkout may have been moved
-    done < <(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
-        --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
-    [ -z "$other" ] || echo "$other"
-}
-# swarm_exists: the stack runs on a Swarm (extras/cluster) that this engine manages, or of which it runs a part.
-swarm_exists() {
-    local of_stack=(--filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME")
-    [ -n "$({ docker service ls -q "${of_stack[@]}" || docker ps -q "${of_stack[@]}"; } 2>/dev/null)" ]
-}
-# Prints the mode of the stack: containers, native, swarm or nothing. The note may be missing, or left by a native stack that was
-# stopped before: `docker compose up` in this folder writes none. A stack of another checkout is left alone.
-started_mode() {
-    local note='' folder
-    if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
-    if [ "$note" != native ] || ! native_running; then
-        folder=$(stack_folder)
-        case $folder in
-        "$PWD") note=containers ;;
-        ?*) die "The stack '$COMPOSE_PROJECT_NAME' belongs to the checkout $folder; this one is $PWD." \
-            "Give this one a COMPOSE_PROJECT_NAME and ports of its own in .env (docs/operations.md, A second copy), or type there: make down" ;;
-        *) if swarm_exists; then note=swarm; fi ;;
-        esac
-    fi
-    [ -z "$note" ] || echo "$note"
-}
-# Each exits with a message unless: this user may ask the engine; there is a stack, in `mode`; these services of it run.
-require_engine() { [[ $(docker ps 2>&1 >/dev/null) != *"permission denied"* ]] || die "$engine_denied"; }
-engine_denied="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
-require_stack() {
-    if [ -n "$mode" ] && "${mode}_exists"; then return; fi
-    require_engine
-    refuse_on_kubernetes
-    die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
-}
-# Exits with a sentence, and the line to type, if the stack runs on a Swarm: for commands that are about one machine.
-refuse_on_swarm() {
-    local line name=$COMPOSE_PROJECT_NAME
-    [ "$mode" = swarm ] || return 0
-    case $asked in
-    up | reload) line='make cluster-up' ;;
-    down | clean) line='make cluster-down' ;;
-    mirror) line='make backup' ;;
-    trace) line="docker service logs ${name}_nginx 2>&1 | grep X-REQUEST-ID" ;;
-    watch) line="docker service logs --follow --tail 0 ${name}_nginx" ;;
-    inside) line="docker exec -it \$(docker ps -qf name=${name}_varnish | head -n 1) varnishlog -n /var/lib/varnish/varnishd" ;;
-    load | soak | compare)
-        die "The stack '$name' runs on a Swarm, where Locust's page, http://localhost:$LOCUST_PORT/, takes the place of make $asked." \
-            "To see its password, type, on the node with stage=yes: docker exec \$(docker ps -qf name=${name}_locust) sh /etc/cluster/secrets.sh python web_password.py"
-        ;;
-    *) line='make up, on a machine without it' ;; # faults and lessons
-    esac
-    die "The stack '$name' runs on a Swarm, and this command is for one machine. Type: $line"
-}
-# Exits with a sentence, and the line to type, if the current context of kubectl has the stack (extras/kubernetes).
-refuse_on_kubernetes() {
-    local line='get pods' what=''
-    { has kubectl && timeout 3 kubectl get statefulset backend -n proscenium --request-timeout=2s; } >/dev/null 2>&1 || return 0
-    case $asked in
-    logs) line="logs -f --prefix --max-log-requests=20 -l 'app in (nginx,varnish,backend,policyd)'" ;;
-    trace) line='logs --prefix -l app=nginx --tail=-1 | grep X-REQUEST-ID' ;;
-    watch) line='logs -f --prefix -l app=nginx' ;;
-    backup) line='exec backend-0 -- upstage backup >backup.tar.gz' ;;
-    purge) line='exec backend-0 -- upstage purge /media/fox.svg' ;;
-    reset) line='exec backend-0 -- upstage stage reset' ;;
-    status) ;;
-    *) what=', and this command is for one machine' ;;
-    esac
-    die "The stack runs on Kubernetes, in the namespace proscenium$what. Type: kubectl -n proscenium $line"
-}
-require_running() {
-    local service
-    require_stack
-    for service in "$@"; do
-        "${mode}_runs" "$service" || die "$service is not running. Type: make up"
-    done
-}
-# ask_stack MODULE ARGUMENT...: becomes a Python program of this checkout that asks the stack, which runs in `mode`.
-ask_stack() { STACK_MODE=$mode exec "${python[@]}" -m "$@"; }
-remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
-
+mirror_is_active=$state/mirror-is-active # the file is there while it is (bin/mirror)
 # Keeps pip from the index where a bundle has brought the Python packages into this folder (make bundle).
 if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheels; fi
 
-# active_upstage ARGUMENT...: runs `upstage` on the active server, which with extras/mirror is backend or mirror. `mode` is
-# that of the running stack.
-active_upstage() {
-    local role
-    read -r role _ <<<"$("${mode}_active_role" </dev/null)"
-    "${mode}_upstage" "${role:-backend}" "$@"
-}
+# require_engine: exits with a message unless this user may ask the engine.
+require_engine() { [[ $(docker ps 2>&1 >/dev/null) != *"permission denied"* ]] || die "$engine_denied"; }
+engine_denied="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
+
+# active_server: the service that has everybody and the newest data: the backend, or the mirror (extras/mirror).
+active_server() { if [ -e "$mirror_is_active" ]; then echo mirror; else echo backend; fi; }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} SITES=${SITES:-} WITH=${WITH:-}
+export SITE=${SITE:-} WITH=${WITH:-}
 SITE=${SITE%/} # as copied from a browser
-read -ra sites <<<"${SITE:+site=$SITE} $SITES"
 . bin/lib/site.sh
 
 override=compose.override.yaml
@@ -172,7 +76,14 @@ override_is_ours() {
 # out: only plain Compose commands need it, because `make` exports the image names.
 users_files=${COMPOSE_FILE:-}
 choose_files() {
-    [ -z "$users_files" ] || return 0
+    if [ -z "$users_files" ]; then choose_extras; else COMPOSE_FILE=$users_files; fi
+    if [ -e "$mirror_is_active" ]; then
+        chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml
+        COMPOSE_FILE+=:extras/mirror/active.yaml
+    fi
+    [ -z "$COMPOSE_FILE" ] || export COMPOSE_FILE
+}
+choose_extras() {
     local extra extras=${EXTRAS:-} known
     COMPOSE_FILE=compose.yaml
     for extra in ${extras//,/ }; do
@@ -192,31 +103,9 @@ choose_files() {
     if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
     if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
     if [ -e $override ] && ! override_is_ours; then COMPOSE_FILE+=:$override; fi
-    export COMPOSE_FILE
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.
 chosen() { [[ :$COMPOSE_FILE: == *:"$1":* ]]; }
-# composed: what Compose makes of these files, a line for each value: its path and the value, separated by tabs. Compose prints each
-# value of its JSON in a line of its own, two spaces further in than what it is a part of; $ as $$, and &, < and > by their numbers.
-composed() {
-    docker compose config --format json | awk '
-        function plain(text) {
-            if (text !~ /^"/) return text
-            text = substr(text, 2, length(text) - 2)
-            gsub(/\\u0026/, "\\&", text); gsub(/\\u003c/, "<", text); gsub(/\\u003e/, ">", text)
-            gsub(/\\"/, "\"", text); gsub(/\\\\/, "\\", text); gsub(/[$][$]/, "$", text)
-            return text
-        }
-        {
-            match($0, /^ */); depth = RLENGTH / 2; value = substr($0, RLENGTH + 1); sub(/,$/, "", value)
-            path[depth] = "-" # an item of a list
-            if (match(value, /^"([^"\\]|\\.)*": /)) { path[depth] = plain(substr(value, 1, RLENGTH - 2)); value = substr(value, RLENGTH + 1) }
-            if (value ~ /^[][{}]$/) next
-            line = path[1]
-            for (i = 2; i <= depth; i++) line = line "\t" path[i]
-            print line "\t" plain(value)
-        }'
-}
 # is_other_machine: succeeds if this machine is one of several and runs neither backend nor Locust (extras/edge).
 is_other_machine() { chosen extras/edge/other.yaml; }
 choose_files

@@ -8,8 +8,8 @@ ours=(docker ps --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME
 container_ids() { "${ours[@]}" -q ${2:-} ${1:+--filter "label=com.docker.compose.service=$1"}; }
 # containers_services [OPTION]: the services that run, one per line; --all: that have a container.
 containers_services() { "${ours[@]}" ${1:-} --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true; }
-# containers_varnishes [OPTION]: the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a container.
-containers_varnishes() { containers_services "${1:---filter=status=running}" | grep -xE 'varnish(-[0-9]+)?' | sort; }
+# stack_varnishes [OPTION]: the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a container.
+stack_varnishes() { containers_services "${1:---filter=status=running}" | grep -xE 'varnish(-[0-9]+)?' | sort; }
 # container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
 container_exec() {
     local id
@@ -21,13 +21,11 @@ container_exec() {
     docker exec -i "$id" "${@:2}"
 }
 
-containers_up() {
+stack_up() {
     local running=
     build_images
     mkdir -p .run/logs
-    renew_volumes
-    heal
-    if containers_running; then running=yes; fi
+    if stack_running; then running=yes; fi
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -35,51 +33,17 @@ containers_up() {
         say_why_unhealthy
     fi
     # Compose re-creates a service when its settings change, not when a mounted file does.
-    if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" containers_reload; fi
-}
-
-# renew_volumes: Compose asks whether it may make a volume again whose options another version of this checkout has set. One
-# in memory holds nothing; one that has data is left to the user.
-renew_volumes() {
-    local name wanted options outdated=()
-    while read -r name wanted; do
-        options=$(docker volume inspect -f '{{range $key, $value := .Options}}{{$key}}={{$value}} {{end}}' "$name" 2>/dev/null) || continue
-        if [ "${options% }" = "$wanted" ]; then continue; fi
-        [[ $options == *type=tmpfs* ]] || die "The volume $name has data, and was made as '${options% }', not as '$wanted'." \
-            "To keep its data, set it back; or type: make backup, make clean, make up, make restore"
-        outdated+=("$name")
-    done < <(composed | awk -F '\t' '
-        $1 != "volumes" { next }
-        $3 == "name" { name[$2] = $4 }
-        $3 == "external" { foreign[$2] }
-        $3 == "driver_opts" { options[$2] = options[$2] " " $4 "=" $5 }
-        END { for (volume in name) if (!(volume in foreign)) print name[volume] options[volume] }')
-    [ ${#outdated[@]} -gt 0 ] || return 0
-    step "Making ${outdated[*]} anew: another version made them otherwise, and they are in memory, without data"
-    containers_down
-    docker volume rm "${outdated[@]}" >/dev/null
-}
-
-# heal: continues services that are paused and restarts those that do not work. Compose leaves a container that runs as it is.
-heal() {
-    local paused broken
-    paused=$(container_ids '' --filter=status=paused)
-    [ -z "$paused" ] || xargs docker unpause <<<"$paused" >/dev/null
-    for _ in {1..20}; do # a health check after a pause takes a moment
-        broken=$(container_ids '' --filter=health=unhealthy)
-        if [ -z "$paused" ] || [ -z "$broken" ]; then break; fi
-        sleep 0.5
-    done
-    [ -n "$broken" ] || return 0
-    # shellcheck disable=SC2086  # their numbers
-    step "Restarting $(docker inspect -f '{{index .Config.Labels "com.docker.compose.service"}}' $broken | xargs), which does not work"
-    xargs docker restart -t 5 <<<"$broken" >/dev/null
+    if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
 }
 
 # Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
 # the end the reasons.
 say_why_unhealthy() {
-    local service failed log check reasons=
+    local service failed log check reasons='' outdated
+    # Compose asks whether it may make such a volume again, and would remove its data.
+    outdated=$(sed -n "s/.*Volume \"\([^\"]*\)\" exists but doesn't match.*/\1/p" ".run/logs/up-$COMPOSE_PROJECT_NAME.log" | sort -u | xargs)
+    [ -z "$outdated" ] || die "Another version of this checkout has made ${outdated// /, } otherwise." \
+        "Type: make backup, make down, docker volume rm $outdated, make up, and make restore if data are missing"
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
         awk '$2 != "created" && $3 != "healthy" && !($2 == "running" && NF == 2) { print $1 }')
     for service in "${failed[@]}"; do
@@ -93,15 +57,15 @@ say_why_unhealthy() {
     die "${failed[*]} did not become healthy.$reasons"
 }
 
-containers_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
+stack_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
 # Extras and theatres that are no longer chosen may have left volumes, which no file in use names.
-containers_clean() {
+stack_clean() {
     quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes
-    containers_volumes | xargs -r docker volume rm >/dev/null
+    stack_volumes | xargs -r docker volume rm >/dev/null
 }
-containers_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
+stack_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
 # Also the services that have ended, and those that are missing.
-containers_status() {
+stack_status() {
     local wrong
     docker compose ps -a --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
     # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
@@ -109,23 +73,28 @@ containers_status() {
     wrong=$({
         docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' && docker compose config --services | sed 's/$/ expected/'
     } | awk '
+        BEGIN {
+            cure["stopped"] = cure["created"] = cure["dead"] = "make up"
+            cure["restarting"] = "docker compose logs"
+            cure["paused"] = "docker compose unpause"
+            cure["unhealthy"] = "docker compose restart"
+        }
         $2 == "expected" { if (!($1 in seen)) print $1 " is missing. Type: make up"; next }
         { seen[$1]; state = $2 == "running" && $3 ? $3 : $2 }
         state ~ /^(running|healthy)$/ { next }
         state == "exited" { state = "stopped" }
-        { print $1 " is " state "." (state == "starting" ? "" : state == "restarting" ? " Type: docker compose logs " $1 : " Type: make up") }') || return
+        { print $1 " is " state "." (state == "starting" ? "" : " Type: " cure[state] (cure[state] == "make up" ? "" : " " $1)) }') || return
     [ -z "$wrong" ] || { say "$wrong" && return 1; }
 }
-containers_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
-containers_logs() { docker compose logs --follow --tail 50; }
-# containers_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
-containers_upstage() { container_exec "$1" upstage "${@:2}"; }
-# containers_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it.
-containers_aside() { docker compose --progress quiet run --rm --no-deps -T "$1" upstage "${@:2}"; }
-containers_has_mirror() { containers_services --all | grep -qx mirror; }
-containers_stop() { container_ids "$1" --all | xargs -r docker stop; }
-# containers_start SERVICE: starts its container as it was, and waits until it is healthy.
-containers_start() {
+stack_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
+stack_logs() { docker compose logs --follow --tail 50; }
+# stack_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+stack_upstage() { container_exec "$1" upstage "${@:2}"; }
+# stack_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it.
+stack_aside() { docker compose --progress quiet run --rm --no-deps -T "$1" upstage "${@:2}"; }
+stack_stop() { container_ids "$1" --all | xargs -r docker stop; }
+# stack_start SERVICE: starts its container as it was, and waits until it is healthy.
+stack_start() {
     local id
     id=$(container_ids "$1" --all | head -n 1)
     [ -n "$id" ] || die "There is no container of $1. Type: make up"
@@ -136,32 +105,20 @@ containers_start() {
     done
     die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"
 }
-containers_locust_account() { container_exec locust python web_password.py; }
+stack_locust_account() { container_exec locust python web_password.py; }
 # The ports of this machine that the stack has.
-containers_ports() {
+stack_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}
             {{- if eq .HostConfig.NetworkMode "host"}}{{range .Config.Env}}{{println .}}{{end}}{{end}}' |
         sed 's/^PURGE=.*://; /=/d' || true # PURGE: extras/site/host.yaml
 }
-containers_active_role() { container_exec nginx cat /run/proscenium/backend/upstage.mirror/active 2>/dev/null || true; }
-# On the first of the two servers that is running: each knows the state of both.
-containers_mirror() {
-    local service
-    for service in backend mirror; do
-        if container_exec "$service" true 2>/dev/null; then
-            container_exec "$service" upstage mirror "$@"
-            return
-        fi
-    done
-    die "Neither backend nor mirror is running."
-}
-containers_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
-containers_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }
-containers_running() { containers_runs nginx; }
-# containers_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
+stack_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
+stack_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }
+stack_running() { stack_runs nginx; }
+# stack_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
-containers_locust() {
+stack_locust() {
     local code=0 terminal=-T
     if [ -t 0 ] && [ -t 1 ]; then terminal=; fi
     container_exec locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
@@ -170,25 +127,25 @@ containers_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-# containers_purge PATH [--tag TAG]: for a stack without UpStage, whose command purges otherwise: asks each
+# stack_purge PATH [--tag TAG]: for a stack without UpStage, whose command purges otherwise: asks each
 # Varnish in its container.
-containers_purge() {
+stack_purge() {
     local varnish
-    for varnish in $(containers_varnishes); do
+    for varnish in $(stack_varnishes); do
         container_exec "$varnish" curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://127.0.0.1:8082$1" || return
     done
 }
-# containers_paths FILE: brings a file to Locust and its workers; prints where it is there.
-containers_paths() {
+# stack_paths FILE: brings a file to Locust and its workers; prints where it is there.
+stack_paths() {
     local id
     for id in $(container_ids locust) $(container_ids locust-worker); do
         docker exec -i "$id" sh -c 'cat >/tmp/paths' <"$1" || return
     done
     echo /tmp/paths
 }
-containers_reload() {
+stack_reload() {
     local varnish
-    for varnish in $(containers_varnishes); do
+    for varnish in $(stack_varnishes); do
         container_exec "$varnish" sh /etc/varnish/reload.sh || return
     done
     container_exec nginx sh /etc/nginx/proscenium/reload.sh &&

@@ -1,5 +1,119 @@
 # shellcheck shell=bash
-# Each command in every mode: those that begin with containers_, with native_ and with swarm_.
-. bin/lib/containers.sh
-. bin/lib/swarm.sh
-. native/native.sh
+# How the stack runs: in containers, as plain processes (native), or on a Swarm. Each way is one file with the same commands:
+# stack_up, stack_down, stack_status ...
+
+# use_mode MODE: the commands are those of this way from now on.
+use_mode() {
+    mode=$1
+    case $mode in
+    containers) . bin/lib/containers.sh ;;
+    swarm) . bin/lib/swarm.sh ;;
+    native)
+        . native/native.sh
+        native_environment
+        ;;
+    esac
+}
+use_started_mode() {
+    local started
+    started=$(started_mode)
+    use_mode "$started"
+}
+# native_answers: the stack of this name runs as plain processes.
+native_answers() (. native/native.sh && stack_running)
+
+# is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
+is_gone() {
+    local at=$1
+    while [[ $at == /* ]] && [ ! -e "$at" ]; do at=${at%/*}; done
+    [ "$at" != "$1" ] && [ -x "${at:-/}" ]
+}
+# stack_folder: the checkout from which this engine's stack of our name was started: this one's, if it was here.
+stack_folder() {
+    local folder other=
+    while read -r folder; do
+        if [ "$folder" -ef . ]; then
+            echo "$PWD"
+            return
+        fi
+        is_gone "$folder" || other=$folder # else this checkout may have been moved
+    done < <(docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" \
+        --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
+    [ -z "$other" ] || echo "$other"
+}
+# swarm_exists: the stack runs on a Swarm (extras/cluster) that this engine manages, or of which it runs a part.
+swarm_exists() {
+    local of_stack=(--filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME")
+    [ -n "$({ docker service ls -q "${of_stack[@]}" || docker ps -q "${of_stack[@]}"; } 2>/dev/null)" ]
+}
+# Prints the mode of the stack: containers, native, swarm or nothing. The note may be missing, or left by a native stack that was
+# stopped before: `docker compose up` in this folder writes none. A stack of another checkout is left alone.
+started_mode() {
+    local note='' folder
+    if [ -e "$state/mode" ]; then note=$(<"$state/mode"); fi
+    if [ "$note" != native ] || ! native_answers; then
+        folder=$(stack_folder)
+        case $folder in
+        "$PWD") note=containers ;;
+        ?*) die "The stack '$COMPOSE_PROJECT_NAME' belongs to the checkout $folder; this one is $PWD." \
+            "Give this one a COMPOSE_PROJECT_NAME and ports of its own in .env (docs/operations.md, A second copy), or type there: make down" ;;
+        *) if swarm_exists; then note=swarm; fi ;;
+        esac
+    fi
+    [ -z "$note" ] || echo "$note"
+}
+# Each exits with a message unless: there is a stack, in `mode`; these services of it run.
+require_stack() {
+    if [ -n "$mode" ] && stack_exists; then return; fi
+    require_engine
+    refuse_on_kubernetes
+    die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
+}
+# Exits with a sentence, and the line to type, if the stack runs on a Swarm: for commands that are about one machine.
+refuse_on_swarm() {
+    local line name=$COMPOSE_PROJECT_NAME
+    [ "$mode" = swarm ] || return 0
+    case $asked in
+    up | reload) line='make cluster-up' ;;
+    down | clean) line='make cluster-down' ;;
+    mirror) line='make backup' ;;
+    trace) line="docker service logs ${name}_nginx 2>&1 | grep X-REQUEST-ID" ;;
+    watch) line="docker service logs --follow --tail 0 ${name}_nginx" ;;
+    inside) line="docker exec -it \$(docker ps -qf name=${name}_varnish | head -n 1) varnishlog -n /var/lib/varnish/varnishd" ;;
+    load | soak | compare)
+        die "The stack '$name' runs on a Swarm, where Locust's page, http://localhost:$LOCUST_PORT/, takes the place of make $asked." \
+            "To see its password, type, on the node with stage=yes: docker exec \$(docker ps -qf name=${name}_locust) sh /etc/cluster/secrets.sh python web_password.py"
+        ;;
+    *) line='make up, on a machine without it' ;; # faults and lessons
+    esac
+    die "The stack '$name' runs on a Swarm, and this command is for one machine. Type: $line"
+}
+# Exits with a sentence, and the line to type, if the current context of kubectl has the stack (extras/kubernetes).
+refuse_on_kubernetes() {
+    local line='get pods' what=''
+    { has kubectl && timeout 3 kubectl get statefulset backend -n proscenium --request-timeout=2s; } >/dev/null 2>&1 || return 0
+    case $asked in
+    logs) line="logs -f --prefix --max-log-requests=20 -l 'app in (nginx,varnish,backend,policyd)'" ;;
+    trace) line='logs --prefix -l app=nginx --tail=-1 | grep X-REQUEST-ID' ;;
+    watch) line='logs -f --prefix -l app=nginx' ;;
+    backup) line='exec backend-0 -- upstage backup >backup.tar.gz' ;;
+    purge) line='exec backend-0 -- upstage purge /media/fox.svg' ;;
+    reset) line='exec backend-0 -- upstage stage reset' ;;
+    status) ;;
+    *) what=', and this command is for one machine' ;;
+    esac
+    die "The stack runs on Kubernetes, in the namespace proscenium$what. Type: kubectl -n proscenium $line"
+}
+require_running() {
+    local service
+    require_stack
+    for service in "$@"; do
+        stack_runs "$service" || die "$service is not running. Type: make up"
+    done
+}
+# ask_stack MODULE ARGUMENT...: becomes a Python program of this checkout that asks the stack, which runs in `mode`.
+ask_stack() { STACK_MODE=$mode exec "${python[@]}" -m "$@"; }
+remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
+
+# active_upstage ARGUMENT...: runs `upstage` on the active server.
+active_upstage() { stack_upstage "$(active_server)" "$@"; }

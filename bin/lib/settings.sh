@@ -6,11 +6,11 @@ check_settings() {
     name_unknown_settings
     check_values
     check_addresses
-    ask_nginx : SERVER_NAMES SITE SITES SITE_NAMES THEATRES
+    ask_nginx : SERVER_NAMES SITE SITE_NAMES THEATRES
     check_site
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then
-        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }${SITES:+SITES=\"$SITES\" }WITH=upstage,policyd,locust"
+        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }WITH=upstage,policyd,locust"
     fi
     [ -z "${OTLP:-}" ] || chosen extras/observe/compose.yaml || die "OTLP: only EXTRAS=observe sends traces. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}observe"
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
@@ -36,7 +36,11 @@ comparison_names_answer() (ask_nginx 'env | grep -qx COMPARISON_NAMES=on' BIND_A
 # A misspelt name would be ignored silently.
 name_unknown_settings() {
     local name unknown=''
-    for name in "${in_env_file[@]}"; do [ "$name" = MODE ] || is_known "$name" || unknown+=", $name"; done
+    for name in "${in_env_file[@]}"; do
+        [ "$name" != MODE ] && ! is_known "$name" || continue
+        bash bin/gone "$name" || exit
+        unknown+=", $name"
+    done
     [ -z "$unknown" ] || say "Nothing reads these settings in .env: ${unknown#, }. (.env.example has the list.)"
 }
 
@@ -98,48 +102,17 @@ check_certificate() {
     if has openssl; then ask_nginx 'cd .. && . nginx/scripts/certificate.sh' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
 }
 
-# nginx's container has only TLS_FOLDER, under another path. Resolves each path as the container does; nginx,
-# which does not run as root, must be able to enter every folder and to read the file.
+# nginx's container has only TLS_FOLDER, and nginx does not run as root there.
 check_mounted_certificate() {
-    local folder name at rest part link
+    local folder name file
     folder=$(readlink -f "$TLS_FOLDER")
     for name in TLS_CERTIFICATE TLS_CERTIFICATE_KEY; do
-        at=$folder rest=${!name}
-        while [ -n "$rest" ]; do
-            others_may 1 "$at" || die "$name: nginx, which does not run as root, cannot enter '$at'. Type: chmod a+x '$at'"
-            part=${rest%%/*} rest=${rest#"$part"} rest=${rest#/}
-            case $part in
-            '' | .) ;;
-            ..)
-                [ "$at" != "$folder" ] || die_of_link "$name" "$folder"
-                at=${at%/*}
-                ;;
-            *)
-                if [ -L "$at/$part" ]; then
-                    link=$(readlink "$at/$part")
-                    [[ $link != /* ]] ||
-                        die "$name: '$at/$part' leads to '$link', which is elsewhere in nginx's container. Type: ln -srfn '$link' '$at/$part'"
-                    rest=$link/$rest
-                else
-                    at+=/$part
-                fi
-                ;;
-            esac
-        done
-        others_may 4 "$at" || die "$name: nginx, which does not run as root, cannot read '$at'. Type: chmod a+r '$at'"
+        file=$(readlink -f "$folder/${!name}")
+        [[ $file == "$folder"/* ]] ||
+            die "$name leads to '$file', and nginx's container has only TLS_FOLDER: choose a folder above both, or copy the file"
+        [ -n "$(find "$file" -perm -004)" ] ||
+            die "$name: nginx, which does not run as root, cannot read '$file'. Type: chmod a+r '$file', and a+x for its folders"
     done
-}
-others_may() { [ -n "$(find "$2" -prune -perm "-00$1")" ]; }
-
-# die_of_link NAME FOLDER: about a link that leads out of the folder, such as certbot's from live/ to archive/.
-die_of_link() {
-    local file=$TLS_FOLDER/${!1} real above=${2%/*} below
-    real=$(readlink -f "$file")
-    while [[ $real != "$above"/* ]]; do above=${above%/*}; done
-    below=${2#"$above"/}
-    if [ -z "$above" ]; then die "$1: '$file' leads out of TLS_FOLDER, to '$real': copy the file itself into the folder"; fi
-    die "$1: '$file' leads out of TLS_FOLDER, to '$real'. Set TLS_FOLDER=$above," \
-        "TLS_CERTIFICATE=$below/$TLS_CERTIFICATE and TLS_CERTIFICATE_KEY=$below/$TLS_CERTIFICATE_KEY"
 }
 
 # compose.yaml has the sum: a small object takes twice its size in memory, and Varnish itself 256 MB. A file

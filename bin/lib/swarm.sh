@@ -26,11 +26,10 @@ swarm_exec() {
     fi
     docker exec -i "$id" "${@:2}"
 }
-swarm_upstage() { swarm_exec "$1" upstage "${@:2}"; }
-swarm_active_role() { :; } # there is no mirror
-swarm_has_mirror() { false; }
-swarm_runs() { :; } # swarm_exec says where
-swarm_certificate_end() { swarm_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
+stack_upstage() { swarm_exec "$1" upstage "${@:2}"; }
+stack_exists() { swarm_exists; }
+stack_runs() { :; } # swarm_exec says where
+stack_certificate_end() { swarm_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 
 # swarm_missing: the services that are not there yet, a line each: they have too few healthy containers, or are being updated, while
 # the containers of the old version still count.
@@ -43,14 +42,14 @@ swarm_missing() {
         fi
     done < <(docker stack services "$COMPOSE_PROJECT_NAME" --format '{{.Name}} {{.Replicas}}')
 }
-swarm_status() {
+stack_status() {
     local missing
     require_manager
     docker stack ps "$COMPOSE_PROJECT_NAME" --filter desired-state=running --format 'table {{.Name}}\t{{.Node}}\t{{.CurrentState}}\t{{.Error}}'
     missing=$(swarm_missing)
     [ -z "$missing" ] || { say "Not there yet: ${missing//$'\n'/, }." && return 1; }
 }
-swarm_logs() {
+stack_logs() {
     local services
     require_manager
     services=$(docker stack services "$COMPOSE_PROJECT_NAME" --format '{{.Name}}')
@@ -68,13 +67,13 @@ require_data_here() {
     node=$(swarm_node "$1") || true
     die "The data are on ${node:-the node with the label stage=yes}, which must be a manager. Type: docker node promote ${node:-NODE}, and there, in a checkout: make restore"
 }
-# swarm_aside SERVICE ARGUMENTS: the command line on the data of one that may be stopped, in a container beside it.
-swarm_aside() {
+# stack_aside SERVICE ARGUMENTS: the command line on the data of one that may be stopped, in a container beside it.
+stack_aside() {
     docker run --rm -i --network none --cap-drop ALL --user 1000:1000 \
         -v "$(swarm_service data):/var/lib/upstage" -v "$(swarm_service media):/srv/media" \
         "$(docker service inspect --format '{{.Spec.TaskTemplate.ContainerSpec.Image}}' "$(swarm_service "$1")")" upstage "${@:2}"
 }
-swarm_stop() {
+stack_stop() {
     docker service scale --detach "$(swarm_service "$1")=0" || return
     for _ in {1..240}; do
         [ -n "$(swarm_ids "$1")" ] || return 0
@@ -83,7 +82,7 @@ swarm_stop() {
     echo "$1 does not stop." >&2
     return 1
 }
-swarm_start() {
+stack_start() {
     docker service scale --detach "$(swarm_service "$1")=1" || return
     for _ in {1..240}; do
         [ -z "$(swarm_ids "$1" --filter=health=healthy)" ] || return 0

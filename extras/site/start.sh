@@ -3,28 +3,21 @@
 set -eu
 here=$(dirname "$0")
 PREFIX=${PREFIX:-/tmp} SOCKETS=${SOCKETS:-/run/proscenium/site}
-# relay NAME=URL: bytes from the socket NAME.sock to the application; to one that speaks https, over TLS.
-relay() {
-    name=${1%%=*} url=${1#*=} url=${url%/} address=${1#*://} address=${address%/} port=80 tls=''
-    echo "$name=$url" | grep -Eqx '[a-z0-9.-]+=https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?' || {
-        echo "SITE must be http://HOST:PORT or https://NAME:PORT, without a path, and SITES a list of NAME=http://HOST:PORT, not '${1#site=}'" >&2
-        exit 1
-    }
-    host=${address%:*}
-    case $url in https:*) port=443 tls="proxy_ssl on; proxy_ssl_name $host;" ;; esac
-    case $address in *:*) port=${address##*:} ;; esac
-    target=$host:$port
-    # nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
-    if [ "$host" = localhost ]; then
-        target=$name
-        echo "upstream $name { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
-    fi
-    echo "server { listen unix:$SOCKETS/$name.sock; set \$target $target; proxy_pass \$target; $tls }"
+# The relay: bytes from the socket to the application; to one that speaks https, over TLS.
+SITE=${SITE:-} url=${SITE%/} address=${url#*://} port=80 TLS=''
+echo "$url" | grep -Eqx 'https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?' || {
+    echo "SITE must be http://HOST:PORT or https://NAME:PORT, without a path, not '$SITE'" >&2
+    exit 1
 }
-# shellcheck disable=SC2086  # words
-set -- ${SITE:+site=$SITE} ${SITES:-}
-[ $# != 0 ] || set -- site=
-RELAYS=$(for site; do relay "$site"; done)
+host=${address%:*}
+case $url in https:*) port=443 TLS="proxy_ssl on; proxy_ssl_name $host;" ;; esac
+case $address in *:*) port=${address##*:} ;; esac
+TARGET=$host:$port LOCAL=''
+# nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
+if [ "$host" = localhost ]; then
+    TARGET=local
+    LOCAL="upstream local { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
+fi
 # The public certificate authorities, and your own.
 CA=$PREFIX/ca.pem
 cat /etc/ssl/certs/ca-certificates.crt "$here/ca.pem" >"$CA" 2>/dev/null || :
@@ -40,9 +33,9 @@ for name in ${VARNISHES#* }; do
     OTHERS="$OTHERS location = /.purge/$name { internal; proxy_pass http://unix:/run/proscenium/purge/$name.sock:\$request_uri; }"
 done
 VARNISH=${VARNISHES%% *}
-export RELAYS CA RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
+export SOCKETS TARGET LOCAL TLS CA RESOLVERS PURGE VARNISH PURGE_OTHERS OTHERS
 # shellcheck disable=SC2016  # envsubst expands these names
-envsubst '$RELAYS $CA $RESOLVERS $PURGE $VARNISH $PURGE_OTHERS $OTHERS' <"$here/nginx.conf.template" >"$PREFIX/nginx.conf"
+envsubst '$SOCKETS $TARGET $LOCAL $TLS $CA $RESOLVERS $PURGE $VARNISH $PURGE_OTHERS $OTHERS' <"$here/nginx.conf.template" >"$PREFIX/nginx.conf"
 # nginx inherits the lock, which the kernel keeps until nginx has ended.
 exec 9>>"$SOCKETS/lock"
 flock -w 2 9 || { echo "Another relay of this stack is running: it holds $SOCKETS/lock." >&2 && exit 1; }

@@ -46,5 +46,5 @@ def check(attempt: Attempt, need: Need) -> None:
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
         need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
-    if not note.mended and not attempt.evidence.of_another:
+    if not note.mended:
         write_note(attempt.evidence.state / "fault.json", note.ended())

@@ -4,11 +4,13 @@ A cache that works is not seen, so each page ends with the number of the respons
 """
 
 import itertools
+import sys
 import tomllib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HEADERS = Path(__file__).with_name("headers.toml")
+PORT = Path(__file__).parents[2] / ".run" / "lesson-20-port"
 GREETINGS = {"de": "Guten Abend", "fr": "Bonsoir", "en": "Good evening"}
 number = itertools.count(1)
 
@@ -53,6 +55,18 @@ class Application(BaseHTTPRequestHandler):
         return {}, path
 
 
+def serve() -> None:
+    """Listen on a free port, because other learners may share this machine; the next time on the same one."""
+    port = int(PORT.read_text()) if PORT.exists() else 0
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", port), Application)
+    except OSError:
+        sys.exit(f"Port {port} is taken. Unless the application runs already: rm {PORT}")
+    PORT.parent.mkdir(exist_ok=True)
+    PORT.write_text(str(server.server_port))
+    print(f"make up EXTRAS=site SITE=http://127.0.0.1:{server.server_port} WITH=upstage", flush=True)
+    server.serve_forever()
+
+
 if __name__ == "__main__":
-    print("http://127.0.0.1:5000/")
-    ThreadingHTTPServer(("127.0.0.1", 5000), Application).serve_forever()
+    serve()

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from lessons.checking import CHECKOUT, Ask, Attempt, Need, shipped
+from lessons.checking import REPO, Ask, Attempt, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
@@ -28,7 +28,7 @@ sub vcl_recv {
 
 def check(attempt: Attempt, need: Need) -> None:
     """The test against three sets of rules, then the rule against new requests."""
-    need((CHECKOUT / TEST).exists(), "no-test")
+    need((REPO / TEST).exists(), "no-test")
 
     passes = passing(attempt)
     need("shipped" not in passes, "passes-without-rule")
@@ -60,8 +60,8 @@ def passing(attempt: Attempt) -> set[str]:
 
 def copy_rules(folder: Path, rule: str | None) -> None:
     """The files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
-    for file in (*CHECKOUT.glob("varnish/*.vcl"), *CHECKOUT.glob("starter/varnish/*.vcl"), CHECKOUT / TEST):
-        name = str(file.relative_to(CHECKOUT))
+    for file in (*REPO.glob("varnish/*.vcl"), *REPO.glob("starter/varnish/*.vcl"), REPO / TEST):
+        name = str(file.relative_to(REPO))
         text = file.read_text() if name in CHANGES and (rule is None or name == TEST) else shipped(name)
         if name == FILE and rule:
             text += rule

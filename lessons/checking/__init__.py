@@ -5,7 +5,7 @@ A lesson's `check.py` uses the names below and nothing else.
 
 from logs.serverlogs import Line
 from logs.varnishlog import Request
-from proscenium.running import CHECKOUT
+from proscenium.running import REPO
 
 from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
 from .evidence import LAGGARDS, Ask
@@ -13,5 +13,5 @@ from .lesson import Need
 from .question import Question
 from .shipped import shipped
 
-__all__ = ["CHECKOUT", "LAGGARDS", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
+__all__ = ["LAGGARDS", "REPO", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
 __all__ += ["outcomes", "secret_cookie", "secret_word", "shipped", "site"]

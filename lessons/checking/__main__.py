@@ -10,11 +10,10 @@ import time
 
 from proscenium.running import REPO
 
-from .errors import Missing, StartAgain
+from .errors import StartAgain
 from .evidence import Evidence
-from .judging import judge
 from .lesson import Lesson, as_typed, lessons
-from .progress import Progress, failure
+from .progress import Progress
 from .shipped import restore
 
 ERASE = "\r\033[K"  # the line
@@ -42,8 +41,6 @@ def run(progress: Progress, command: str, number: str) -> int:
         return reset(progress)
     if command == "check" and number == "all":
         return print_results(progress)
-    if command == "judge":
-        return judge_only(progress, find(number))
     if command == "learn":
         from .learn import learn  # the only command that needs a package
 
@@ -98,24 +95,6 @@ def check(lesson: Lesson) -> int:
     if finding.choices:
         print(f"\nType: make check LESSON={lesson.number} ANSWER=a, b, c or d")
     return 0 if finding.done else 1
-
-
-def judge_only(progress: Progress, lesson: Lesson) -> int:
-    """Say what is true of an attempt, without the question and without a trace in it."""
-    code, attempt = 0, progress.attempt(lesson)
-    try:
-        if attempt is None:
-            raise StartAgain("It has not begun.")
-        judge(lesson, attempt)
-        said = "What was done is right."
-    except Missing as missing:
-        code, said = 1, f"Not done: {missing}"
-    except StartAgain as error:
-        code, said = 2, str(error)
-    except Exception as error:
-        code, said = 2, failure(error)
-    print(f"Lesson {lesson.number}: {said}")
-    return code
 
 
 def print_results(progress: Progress) -> int:

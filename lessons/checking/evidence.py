@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
 from logs.varnishlog import Request, requests
-from proscenium.running import CHECKOUT, REPO, NotRunning, Running, running
+from proscenium.running import REPO, NotRunning, Running, running
 
 from .errors import StartAgain
 
@@ -60,8 +60,7 @@ class Evidence:
 
     def __init__(self, report: Callable[[str], None] = lambda doing: None) -> None:
         self.http_port = int(os.environ["HTTP_PORT"])
-        self.of_another = CHECKOUT != REPO  # an instructor judges a copy, and leaves no trace in it
-        self.state = CHECKOUT / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
+        self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
         self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from

@@ -3,7 +3,7 @@
 import difflib
 from pathlib import Path
 
-from proscenium.running import CHECKOUT
+from proscenium.running import REPO
 
 from . import nginx, vcl
 from .attempt import Attempt
@@ -71,9 +71,9 @@ def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
         if made and loaded != made.get(Path(name).name):
             raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
         return
-    if not (CHECKOUT / name).is_file():  # such as <vcl.inline>
+    if not (REPO / name).is_file():  # such as <vcl.inline>
         raise Missing(f"Varnish runs another VCL ({name}) than that of this checkout. Type: make reload")
-    saved = unix((CHECKOUT / name).read_text("utf-8", "replace"))
+    saved = unix((REPO / name).read_text("utf-8", "replace"))
     if saved != loaded:
         lines = difflib.ndiff(loaded.splitlines(), saved.splitlines())
         line = next((line for line in lines if line[:1] in "+-"), "at its end")
@@ -95,7 +95,7 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
             now = attempt.evidence.loaded[path]
             used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.names("READS"))
         else:
-            used = nginx.foreign(was, unix((CHECKOUT / path).read_text("utf-8", "replace")))
+            used = nginx.foreign(was, unix((REPO / path).read_text("utf-8", "replace")))
         if used:
             may = "what the shipped file reads"
             if path.endswith(".vcl"):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from proscenium.running import CHECKOUT, REPO
+from proscenium.running import REPO
 
 from .errors import StartAgain
 
@@ -25,13 +25,10 @@ def commit() -> str:
 
     Raise StartAgain.
     """
-    if CHECKOUT != REPO:  # the instructor's own commit that the copy was made from
-        copied = _git("-C", str(CHECKOUT), "rev-parse", "refs/remotes/origin/HEAD").strip()
-        return _git("merge-base", "HEAD", copied).strip()
     try:
         return _git("merge-base", "HEAD", "refs/remotes/origin/HEAD").strip()
     except StartAgain:
-        pinned = CHECKOUT / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "lessons" / "shipped"
+        pinned = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "lessons" / "shipped"
         if not pinned.exists():
             head = _git("rev-parse", "HEAD")
             pinned.parent.mkdir(parents=True, exist_ok=True)
@@ -66,14 +63,14 @@ def changed_files(folders: Iterable[str]) -> list[str]:
     """The files in these folders that differ from the shipped ones, including new files. Raise StartAgain."""
     listed = _git("ls-tree", "-r", "-z", commit(), "--", *folders).split("\0")
     sums = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
-    found = [path for folder in folders for path in (CHECKOUT / folder).rglob("*") if path.is_file()]
-    here = {str(path.relative_to(CHECKOUT)) for path in found if "__pycache__" not in path.parts}
+    found = [path for folder in folders for path in (REPO / folder).rglob("*") if path.is_file()]
+    here = {str(path.relative_to(REPO)) for path in found if "__pycache__" not in path.parts}
     return sorted(path for path in sums.keys() | here if path not in here or _sum(path) != sums.get(path))
 
 
 def _sum(path: str) -> str:
     """Git's name for the content of a file with Unix line ends, without the filters of its settings."""
-    content = (CHECKOUT / path).read_bytes().replace(b"\r\n", b"\n")
+    content = (REPO / path).read_bytes().replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 

@@ -1,4 +1,1 @@
-"""A class on one server: copies of the stack, each with its own checkout, ports, networks and passwords.
-
-docs/teaching-class.md explains the commands.
-"""
+"""What the learners of a class have done, for the instructor (docs/teaching-class.md)."""

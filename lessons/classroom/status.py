@@ -1,96 +1,161 @@
-"""What each copy is doing: its services, memory and CPU, and the lessons that its learner has done."""
+"""The state of each copy: its services, and its learner's results, which the checks have kept in NN.json.
+
+These files belong to the learner, so they may hold anything; nothing of the copy's own code runs here.
+"""
 
 import csv
 import io
 import json
+import subprocess
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from lessons.checking.lesson import lessons
-from lessons.classroom.checkout import SERVICES, checks_sum
-from lessons.classroom.class_state import ClassState
-from lessons.classroom.engine import Usage, usage
-from lessons.classroom.plan import Copy
-from lessons.classroom.results import Result, results
 
-MIB = 2**20
+SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
+LATEST = 1e11  # seconds since 1970: no later time can be shown
+LETTERS = 200  # of what a check has said
+DAMAGED = "damaged"
 
 
-@dataclass
-class State:
-    """One copy."""
+class EngineError(Exception):
+    """The container engine does not answer; the text is its message."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One lesson of one learner. Times are seconds since 1970, 0: never."""
+
+    lesson: int
+    state: str = ""  # done, begun, damaged or empty
+    answers: int = 0  # to the question, in the attempt that counts: the best of those that are done
+    attempts: int = 0
+    began: float = 0  # the attempt that counts
+    done: float = 0
+    newest: float = 0  # when the newest attempt began
+    working: bool = False  # at the newest attempt, also if an earlier one is done
+    said: str = ""  # the last sentence of its check
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One copy of the stack."""
 
     number: int
     health: str  # healthy, or what is not
-    memory: float  # MiB
-    cpu: float  # percent of one core
-    lessons: list[Result]  # all of them
-    note: str = ""  # why the list of lessons may be wrong
+    results: list[Result]  # of all lessons
 
-    def numbers(self, state: str) -> list[int]:
+    def numbers(self, state: str) -> str:
         """The lessons in a state."""
-        return [result.lesson for result in self.lessons if result.state == state]
+        return ",".join(str(result.lesson) for result in self.results if result.state == state)
+
+    @property
+    def current(self) -> Result | None:
+        """The lesson that was begun last."""
+        begun = [result for result in self.results if result.newest]
+        return max(begun, key=lambda result: result.newest, default=None)
 
 
-def states(opened: ClassState) -> list[State]:
-    """All copies."""
-    used = usage(opened.copies)
-    return [state_of(opened, copy, used[copy.number]) for copy in opened.copies]
+def copies(folder: Path) -> list[Copy]:
+    """All copies of the class in a folder. Raise EngineError."""
+    services = running_services()
+    found = []
+    for settings in sorted(folder.glob("[0-9][0-9].env")):
+        project = dict(line.partition("=")[::2] for line in settings.read_text().splitlines())[
+            "COMPOSE_PROJECT_NAME"
+        ]
+        kept = settings.with_suffix("") / ".run" / project / "lessons"
+        results = [read_result(lesson.number, kept) for lesson in lessons()]
+        found.append(Copy(int(settings.stem), health(services.get(project, {})), results))
+    return found
 
 
-def state_of(opened: ClassState, copy: Copy, used: Usage) -> State:
-    """One copy: its containers as the engine sees them, its learner's attempts as the checks have kept them.
+def running_services() -> dict[str, dict[str, str]]:
+    """The state of each service of each Compose project. Raise EngineError."""
+    labels = '{{.Label "com.docker.compose.project"}} {{.Label "com.docker.compose.service"}}'
+    command = ["docker", "ps", "--all", "--format", labels + " {{.State}} {{.Status}}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise EngineError(done.stderr.strip())
+    found: dict[str, dict[str, str]] = {}
+    for line in done.stdout.splitlines():
+        project, service, state, status = line.split(" ", 3)
+        if state == "running":  # "Up 5 minutes (healthy)", "Up 2 seconds (health: starting)"
+            state = status.partition("(")[2].rstrip(")").removeprefix("health: ") or state
+        found.setdefault(project, {})[service] = state
+    return found
 
-    This checkout's own list of lessons is used; nothing in the learner's checkout runs.
-    """
-    folder = opened.folder_of(copy)
-    found, damaged = results(folder / ".run" / copy.project / "lessons")
-    notes = [f"{name} cannot be read" for name in damaged]
-    if checks_sum(folder) != opened.entries[copy.number].checks:
-        notes.append("the learner has changed what checks the lessons")
-    return State(copy.number, health(used), used.memory / MIB, used.cpu, found, "; ".join(notes))
 
-
-def health(used: Usage) -> str:
+def health(services: dict[str, str]) -> str:
     """`healthy`, or each service that is not, with its state."""
-    missing = {name: "missing" for name in SERVICES if name not in used.services}
-    ill = {name: state for name, state in used.services.items() if state != "healthy"} | missing
-    if len(missing) == len(SERVICES):
+    if not services:
         return "down"
-    return ", ".join(f"{name} {state}" for name, state in sorted(ill.items())) or "healthy"
+    states = dict.fromkeys(SERVICES, "missing") | services
+    return ", ".join(f"{name} {state}" for name, state in states.items() if state != "healthy") or "healthy"
 
 
-def as_json(found: list[State]) -> str:
-    """For grading, or for another program: each copy, and in it each lesson."""
-    return json.dumps([asdict(state) for state in found], indent=1)
+def read_result(lesson: int, folder: Path) -> Result:
+    """A learner's result of a lesson."""
+    try:
+        return parse_result(lesson, json.loads((folder / f"{lesson:02}.json").read_text()))
+    except FileNotFoundError:
+        return Result(lesson)
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
+        return Result(lesson, DAMAGED)
 
 
-def as_csv(found: list[State]) -> str:
-    """For a gradebook: one line for each copy and lesson, without what a learner could have written."""
+def parse_result(lesson: int, kept: Any) -> Result:
+    """The result in a file's JSON. Raise ValueError, TypeError or AttributeError if it is none."""
+    tries = [one for one in (kept.get("best"), kept) if one and number(one, "done")]
+    counts = min(tries, key=lambda one: number(one, "answers"), default=kept)
+    return Result(
+        lesson,
+        "done" if tries else "begun",
+        int(number(counts, "answers")),
+        int(number(kept, "attempts")),
+        number(counts, "began"),
+        number(counts, "done"),
+        number(kept, "began"),
+        not number(kept, "done"),
+        str(kept.get("said") or "")[:LETTERS],
+    )
+
+
+def number(kept: Any, name: str) -> float:
+    """A number, or a time that can be shown."""
+    value = float(kept.get(name) or 0)
+    if not 0 <= value < LATEST:  # NaN is in no range
+        raise ValueError(name)
+    return value
+
+
+def as_table(found: list[Copy]) -> str:
+    """For the teacher's terminal."""
+    lines = [f"{'copy':4}  {'done':>6}  {'lessons':30}  health"]
+    for copy in found:
+        done = copy.numbers("done")
+        parts = [done or "-"]
+        parts += [f"({copy.numbers(state)} {state})" for state in ("begun", DAMAGED) if copy.numbers(state)]
+        count = f"{done.count(',') + bool(done)}/{len(copy.results)}"
+        lines.append(f"{copy.number:4}  {count:>6}  {' '.join(parts):30}  {copy.health}")
+    return "\n".join(lines)
+
+
+def as_csv(found: list[Copy]) -> str:
+    """For a gradebook: a line for each copy and lesson, with no text that a learner could have written."""
     text, titles = io.StringIO(), {lesson.number: lesson.title for lesson in lessons()}
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(("copy", "lesson", "title", "state", "answers", "attempts", "began", "done", "note"))
-    for state in found:
-        for one in state.lessons:
-            times = (
-                time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""
-                for at in (one.began, one.done)
-            )
-            counts = one.state, one.answers, one.attempts
-            table.writerow((state.number, one.lesson, titles[one.lesson], *counts, *times, state.note))
+    table.writerow(("copy", "lesson", "title", "state", "answers", "attempts", "began", "done"))
+    for copy in found:
+        for one in copy.results:
+            times = [day_and_time(at) for at in (one.began, one.done)]
+            counts = (one.state, one.answers, one.attempts)
+            table.writerow((copy.number, one.lesson, titles[one.lesson], *counts, *times))
     return text.getvalue().rstrip()
 
 
-def as_table(found: list[State]) -> str:
-    """For the teacher, with totals in the last line."""
-    lines = [f"{'copy':4}  {'memory':>9}  {'CPU':>6}  {'done':>7}  {'lessons':24}  health"]
-    number = len(lessons())
-    for state in found:
-        done, begun = state.numbers("done"), ",".join(map(str, state.numbers("begun")))
-        shown = (",".join(map(str, done)) or "-") + (f" ({begun} begun)" if begun else "")
-        used = f"{state.memory:5.0f} MiB  {state.cpu:4.1f} %  {len(done):3}/{number:<3}"
-        health = "; ".join(filter(None, (state.health, state.note)))
-        lines.append(f"{state.number:4}  {used}  {shown:24}  {health}")
-    memory, cpu = sum(state.memory for state in found), sum(state.cpu for state in found)
-    lines.append(f"all   {memory:5.0f} MiB  {cpu:4.1f} %")
-    return "\n".join(lines)
+def day_and_time(at: float) -> str:
+    """A time as spreadsheets read it; empty: never."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""

@@ -3,12 +3,13 @@
 import json
 import re
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, STDOUT, run
+from subprocess import DEVNULL, PIPE, STDOUT, Popen, run
 from typing import Self
 
 from requests import Response
@@ -186,6 +187,20 @@ class Pupil:
             self.restore()
         self.stack.settings["EXTRAS"] = extras
         self.stack.make("up", *(f"{name}={value}" for name, value in settings.items()))
+
+    @contextmanager
+    def application(self) -> Iterator[None]:
+        """The program of lesson 20, and the stack in front of it, started by the line that it prints."""
+        program = self.folder / "lessons/20-the-header-from-the-other-side/application.py"
+        with Popen([sys.executable, program], stdout=PIPE, text=True) as application:
+            try:
+                assert application.stdout
+                printed = application.stdout.readline().split()
+                settings = dict(word.split("=", 1) for word in printed[2:])
+                self.start_with(settings.pop("EXTRAS"), **settings)
+                yield
+            finally:
+                application.terminate()
 
     def restart(self, service: str) -> Self:
         """Restart a service; wait until every site answers."""

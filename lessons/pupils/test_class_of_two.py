@@ -1,29 +1,34 @@
-"""A class of two on this machine, from opening to closing, and what an interrupted opening leaves behind."""
+"""A class of two on this machine, from opening to closing: two learners, who do not meet."""
 
 import csv
-import json
 import os
 import re
 import signal
+import socket
+import stat
 import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 
-from lessons.classroom.engine import docker
+from lessons.checking.lesson import lessons
 from tests.stack import PROJECT
 from tests.support.checkout import copy_checkout
+from tests.support.ports import free_ports
 from tests.support.wait import wait_until
 
 CLASS = f"{PROJECT}-two"
 SETTINGS = {
     "COMPOSE_PROJECT_NAME": CLASS,
     "CLASS_PORTS": "31000",
-    "CLASS_SUBNETS": "10.212.64.0/20",  # beside a class that is open on this machine
+    "CLASS_SUBNETS": "10.212.64.0/18",  # beside a class that is open on this machine
 }
+URLS = ("/media/fox.svg", "/admin/id", "/slow")  # of lesson 1
+LESSON_20 = "lessons/20-the-header-from-the-other-side"
 
 
 def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -33,11 +38,24 @@ def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+def type_in(folder: Path, *command: str, **settings: str) -> str:
+    """What a command prints that a learner types in a copy, whose settings are in .env."""
+    own = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    done = subprocess.run(command, cwd=folder, env=own | settings, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr  # 1: a lesson is not done yet
+    return done.stdout
+
+
+def docker(*arguments: str) -> str:
+    """What a Docker command prints."""
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
+
+
 def left_over() -> list[str]:
     """Containers, networks, volumes and images of the class's copies."""
-    found = []
-    for kind, line in (("ps --all", "{{.Names}}"), ("network ls", "{{.Name}}"), ("volume ls", "{{.Name}}")):
-        found += docker(*kind.split(), "--format", line).split()
+    found = docker("ps", "--all", "--format", "{{.Names}}").split()
+    for kind in ("network", "volume"):
+        found += docker(kind, "ls", "--format", "{{.Name}}").split()
     found += docker("image", "ls", "--format", "{{.Repository}}").split()
     return [name for name in found if name.startswith(f"{CLASS}-class-")]
 
@@ -45,6 +63,20 @@ def left_over() -> list[str]:
 def started(number: int) -> str:
     """When a copy's Varnish was started."""
     return docker("inspect", "-f", "{{.State.StartedAt}}", f"{CLASS}-class-{number:02}-varnish-1")
+
+
+def get(number: int, path: str, host: str = "localhost") -> requests.Response:
+    """A request to a copy."""
+    return requests.get(f"http://127.0.0.1:31{number}80{path}", headers={"Host": host}, timeout=20)
+
+
+def signs_in(number: int, password: str) -> bool:
+    """Whether the admin's password opens a copy's own pages."""
+    form = {"username": "admin", "password": password}
+    page = f"http://127.0.0.1:31{number}80/admin/login"
+    headers = {"Host": "localhost"}
+    answer = requests.post(page, data=form, headers=headers, allow_redirects=False, timeout=20)
+    return answer.status_code < 400
 
 
 @pytest.fixture
@@ -59,74 +91,64 @@ def checkout(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
+    folder = checkout / ".run" / "class"
+    interrupt_an_opening(checkout)
+    assert not (folder / "01.started").exists()
+    with socket.create_server(("127.0.0.1", 31280)):
+        opened = run(checkout, "open", "2")
+    assert opened.returncode == 1
+    assert "copy 02 did not start: Port 31280 is taken" in opened.stderr
+    first = started(1)
     opened = run(checkout, "open", "2")
     assert opened.returncode == 0, opened.stdout + opened.stderr
-    folder = checkout / ".run" / "class"
-    handout = list(csv.DictReader((folder / "handout.csv").read_text().splitlines()))
-    assert [row["stack"] for row in handout] == ["http://localhost:31180/", "http://localhost:31280/"]
-    for row, other in zip(handout, reversed(handout), strict=True):
-        assert signs_in(row["stack"], row["admin password"])
-        assert not signs_in(row["stack"], other["admin password"])
+    assert started(1) == first
+
+    handout = (folder / "handout.md").read_text()
+    assert stat.S_IMODE((folder / "handout.md").stat().st_mode) == 0o600
+    one, two = re.findall(r"name `admin`, password `(\w+)`", handout)
+    assert f"cd {folder}/02\n" in handout
+    assert one not in opened.stdout + opened.stderr
+    assert (signs_in(1, one), signs_in(2, two), signs_in(2, one)) == (True, True, False)
     subnet, limit = "{{(index .IPAM.Config 0).Subnet}}", "{{.HostConfig.NanoCpus}}"
     assert docker("network", "inspect", "-f", subnet, f"{CLASS}-class-02_back").strip() == "10.212.65.64/27"
     assert int(docker("inspect", "-f", limit, f"{CLASS}-class-02-locust-1")) == 500_000_000
 
-    lessons = folder / "02" / ".run" / f"{CLASS}-class-02" / "lessons"
-    lessons.mkdir()
-    (lessons / "01.json").write_text(json.dumps({"began": 5, "done": 9, "answers": 1}))
-    (folder / "02" / "varnish" / "media.vcl").write_text("mine")
+    do_lesson_1(folder / "01", 1)
+    do_lesson_1(folder / "02", 2)
+    with ExitStack() as stack:
+        ports = {stack.enter_context(application(folder / f"0{number}")) for number in (1, 2)}
+        assert len(ports) == 2
+        for number in (1, 2):
+            assert get(number, "/price", "site.localhost").headers["X-Copy"] == f"0{number}"
+
     (folder / "02" / "compose.yaml").write_text("broken")
-    (folder / "02" / "lessons" / "checking" / "judging.py").write_text("easier")
-    first, second = json.loads(run(checkout, "status", JSON="1").stdout)
-    assert (first["health"], done(first), first["note"]) == ("healthy", [], "")
-    assert (second["health"], done(second)) == ("healthy", [1])
-    assert "changed what checks" in second["note"]
-    assert 50 < second["memory"] < 400
+    (folder / "02" / ".env").write_text("HTTP_PORT=banana\n")
+    shown = run(checkout, "status").stdout.splitlines()
+    assert [line.split()[:3] for line in shown[1:]] == [
+        [number, f"1/{len(lessons())}", "1"] for number in ("1", "2")
+    ]
+    rows = list(csv.DictReader(run(checkout, "status", CSV="1").stdout.splitlines()))
+    done = {(row["copy"], row["lesson"]) for row in rows if row["state"] == "done"}
+    assert done == {("1", "1"), ("2", "1")}
+    assert "<tr><td>1<td>1<td>done<td>1<td>1<td>" in page(checkout)
 
-    easier = folder / "01" / "lessons" / "01-first-hit" / "check.py"
-    easier.write_text(easier.read_text().replace("    fox =", "    return\n    fox ="))
-    subprocess.run(["bin/lesson", "begin", "1"], cwd=folder / "01", env=plain(), check=True)
-    subprocess.run(["bin/lesson", "judge", "1"], cwd=folder / "01", env=plain(), check=True)
-    judged = run(checkout, "judge", "1")
-    assert judged.returncode == 1, judged.stderr
-    assert judged.stdout.startswith("Lesson 1: Not done: You have not requested /media")
-
-    before = started(1), started(2)
+    before = started(1)
     reset = run(checkout, "reset", "2")
     assert reset.returncode == 0, reset.stdout + reset.stderr
-    assert started(1) == before[0]
-    assert started(2) != before[1]
-    assert signs_in(handout[1]["stack"], handout[1]["admin password"])
-    assert (folder / "02.before" / "varnish" / "media.vcl").read_text() == "mine"
-    second = json.loads(run(checkout, "status", JSON="1").stdout)[1]
-    assert (second["health"], done(second), second["note"]) == ("healthy", [], "")
+    assert started(1) == before
+    assert signs_in(2, two)
+    assert (folder / "02.before" / "compose.yaml").read_text() == "broken"
+    assert run(checkout, "status").stdout.split()[-4:] == ["2", f"0/{len(lessons())}", "-", "healthy"]
 
     closed = run(checkout, "down")
     assert closed.returncode == 0, closed.stderr
     assert left_over() == []
     assert not folder.exists()
-    assert json.loads((checkout / ".run" / "class.before" / "results.json").read_text())[0]["number"] == 1
+    assert "1,1,A first hit" in (checkout / ".run" / "class.before" / "results.csv").read_text()
 
 
-def plain() -> dict[str, str]:
-    """The environment of a learner, whose settings are in .env."""
-    return {name: value for name, value in os.environ.items() if name != "COMPOSE_PROJECT_NAME"}
-
-
-def done(copy: dict[str, Any]) -> list[int]:
-    """The lessons that are done in a copy, of `make class-status JSON=1`."""
-    return [lesson["lesson"] for lesson in copy["lessons"] if lesson["state"] == "done"]
-
-
-def signs_in(stack: str, password: str) -> bool:
-    """Whether the admin's password opens the copy's own pages."""
-    form = {"username": "admin", "password": password}
-    return (
-        requests.post(f"{stack}admin/login", data=form, allow_redirects=False, timeout=20).status_code < 400
-    )
-
-
-def test_an_interrupted_opening_leaves_nothing(checkout: Path) -> None:
+def interrupt_an_opening(checkout: Path) -> None:
+    """Ctrl-C while the first copy starts."""
     opening = subprocess.Popen(
         ["bin/class", "open", "2"],
         cwd=checkout,
@@ -134,15 +156,58 @@ def test_an_interrupted_opening_leaves_nothing(checkout: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,
     )
     try:
-        wait_until(
-            lambda: any(re.search(r"-varnish-\d", name) for name in left_over()), within=200, every=0.5
-        )
+        wait_until(lambda: any("-varnish-" in name for name in left_over()), within=200, every=0.5)
     finally:
-        opening.send_signal(signal.SIGINT)
-        opening.send_signal(signal.SIGINT)  # an impatient second one
+        os.killpg(opening.pid, signal.SIGINT)
         printed, _ = opening.communicate(timeout=120)
     assert opening.returncode == 130, printed
-    assert left_over() == []
-    assert not (checkout / ".run" / "class").exists()
+    assert "Interrupted. To go on: make class N=2" in printed
+
+
+def do_lesson_1(copy: Path, number: int) -> None:
+    """What its page says."""
+    begun = type_in(copy, "bin/lesson", "begin", "1")
+    word = re.findall(r"word of this attempt is (\w+)", begun)[0]
+    for url in URLS:
+        for _ in range(2):
+            get(number, f"{url}?{word}")
+    asked = type_in(copy, "bin/lesson", "check", "1")
+    right = re.escape(lessons()[0].questions[0].right)
+    letter = re.findall(rf"^  ([a-d])\) {right}", asked, re.M)
+    assert letter, asked
+    assert "Lesson 1 is done" in type_in(copy, "bin/lesson", "check", "1", ANSWER=letter[0])
+
+
+@contextmanager
+def application(copy: Path) -> Iterator[str]:
+    """Lesson 20's application in a copy, with nginx and Varnish in front; its headers name the copy."""
+    headers = copy / LESSON_20 / "headers.toml"
+    headers.write_text(headers.read_text().replace('["/price"]', f'["/price"]\nX-Copy = "{copy.name}"'))
+    program = [sys.executable, str(copy / LESSON_20 / "application.py")]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout
+            line = running.stdout.readline()
+            type_in(copy, *line.split())
+            yield line
+        finally:
+            running.terminate()
+    type_in(copy, "make", "up")
+
+
+def page(checkout: Path) -> str:
+    """The page for the projector."""
+    [port] = free_ports(1)
+    environment = {**os.environ, **SETTINGS, "CLASS_PAGE_PORT": str(port)}
+    with subprocess.Popen(
+        ["bin/class", "page"], cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True
+    ) as serving:
+        try:
+            assert serving.stdout
+            assert f"http://localhost:{port}/" in serving.stdout.readline()
+            return requests.get(f"http://127.0.0.1:{port}/", timeout=20).text
+        finally:
+            serving.send_signal(signal.SIGINT)

@@ -5,8 +5,6 @@ Lesson 18's are in tests/test_load_models.py, lesson 17's in tests/test_watch_th
 
 import json
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -303,8 +301,7 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
     headers.write_text(shipped)  # the solution may have been typed here before
     for _, old, new in changes(20):
         right = right.replace(old, new)
-    pupil.start_with("site", SITE="http://127.0.0.1:5000", WITH="upstage")
-    with subprocess.Popen([sys.executable, pupil.folder / FOLDER / "application.py"]) as application:
+    with pupil.application():
         try:
             pupil.begin(20)
             pupil.request("/price?WORD", SITE).refused("not-10")
@@ -322,7 +319,6 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
             headers.write_text(right.replace('s-maxage=60"\nVary', 'no-store"\nVary'))
             pupil.refused("not-kept")
         finally:
-            application.terminate()
             headers.write_text(shipped)
 
 

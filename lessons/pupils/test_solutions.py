@@ -1,8 +1,6 @@
 """Each lesson is done by what its pages say: README.md, and the solution."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -20,17 +18,13 @@ from tests.support.wait import wait_until
 def extras(pupil: Pupil, lesson: Lesson) -> Iterator[None]:
     """Those that the lesson is begun with, and the program in its second terminal."""
     start = lesson.section("Start")
-    named = re.search(r"^    make up EXTRAS=(\w+)(.*)", start, re.M)
+    named = re.search(r"^    make up EXTRAS=(\w+)", start, re.M)
     if named:
-        pupil.start_with(named[1], **dict(each.split("=", 1) for each in named[2].split()))
-    program = re.search(r"^    python3 (\S+)$", start, re.M)
-    with (
-        subprocess.Popen([sys.executable, pupil.folder / program[1]]) if program else nullcontext() as running
-    ):
+        pupil.start_with(named[1])
+    program = re.search(r"^    python3 \S+/application.py$", start, re.M)
+    with pupil.application() if program else nullcontext():
         yield
-        if running:
-            running.terminate()
-    if named:
+    if named or program:
         pupil.start_with("")
 
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from lessons.checking.lesson import LESSONS, Lesson, lessons
+from lessons.checking.lesson import LESSONS, PORTS, Lesson, lessons
 from lessons.checking.question import Question
 from lessons.checking.rules import HOSTS, cases
 from lessons.pupils.printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
@@ -62,6 +62,18 @@ def test_no_answer_can_be_told_by_its_length() -> None:
 def test_a_check_names_files_and_rules_that_exist(lesson: Lesson) -> None:
     assert all((REPO / file).is_file() or file.endswith(".vtc") for file in lesson.changes)  # a new one
     assert lesson.names("CHANGED_RULES") <= {case.rule for case in cases(HOSTS)}
+
+
+@ALL
+def test_learners_on_one_machine_share_no_port(lesson: Lesson) -> None:
+    """A page names default ports, which `filled` replaces; a program of its own listens on a free one."""
+    solved = (LESSONS / "solutions" / f"{lesson.folder.name}.md").read_text()
+    lines = f"{lesson.page}\n{solved}\n{lesson.says}".splitlines()
+    here = "\n".join(line for line in lines if "docker compose exec" not in line)
+    assert set(re.findall(r"localhost:(\d+)", here)) <= set(PORTS.values())
+    assert not re.findall(r"127\.0\.0\.1:\d+", here)
+    for program in lesson.folder.glob("*.py"):
+        assert not re.findall(r'\("(?:|localhost|127\.0\.0\.1)", \d+', program.read_text()), program
 
 
 @ALL

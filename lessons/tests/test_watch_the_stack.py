@@ -94,7 +94,7 @@ def test_a_fault_that_was_watched_and_mended_leaves_the_question_for_its_panel(
 ) -> None:
     evidence.answers = RECORDED["mended"]
     LESSON.check(attempt)
-    assert LESSON.question(attempt).right == "BackendDown: Healthy backends, on Varnish"
+    assert LESSON.question(attempt).right == "BackendDown: Healthy backends, on nginx and Varnish"
 
 
 def test_of_two_faults_the_restart_of_varnish_is_the_means(evidence: Watched, attempt: Attempt) -> None:
@@ -103,7 +103,7 @@ def test_of_two_faults_the_restart_of_varnish_is_the_means(evidence: Watched, at
 
     found = [row("VarnishDown", 1795616150), row("CacheIsFull", 1795616190), row("MyOwn", 1795616100)]
     evidence.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
-    assert LESSON.question(attempt).right == "CacheIsFull: Objects that left, on Varnish"
+    assert LESSON.question(attempt).right == "CacheIsFull: Objects that left, on nginx and Varnish"
 
 
 def test_changed_rules(evidence: Watched, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:

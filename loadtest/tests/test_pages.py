@@ -56,5 +56,3 @@ def test_a_site_has_three_topologies(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [topologies.name(host) for host in hosts] == ["alone.site", "nginx.site", "site"]
     assert {topologies.metrics_host(host) for host in hosts} == {None}
     assert parse().site_host == "site.localhost"
-    monkeypatch.setenv("LOADTEST_SITE", "  blog=http://blog:8000 shop.example.org=http://shop")
-    assert topologies.site_host() == "blog.localhost"

@@ -120,7 +120,7 @@ case $LISTEN_LOAD in
 *) load_name=nginx LOAD_LISTENER='$server_port' ;;
 esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
-UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $(for site in $sites; do site_host "$site"; done) $SITE_NAMES"
+UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $SITE_NAMES"
 case $SITE_DEFAULT in
 on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
@@ -134,19 +134,11 @@ MEDIA_LOCATION=/.nginx/media
 [ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 
 # site/
-SITE_KEYS='' SITE_UPSTREAMS='' SITE_ORIGINS='' SITE_FIRST=''
-for site in $sites; do
-    name=${site%%=*} url=${site#*=} url=${url%/}
-    case $SITE_ADDRESS in
-    '') address=$(echo "${url#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/') ;; # nginx's resolver does not know localhost
-    *) address=$(for_theatre "$SITE_ADDRESS" "$name") ;;
-    esac
-    host=$(site_host "$site")
-    [ "$SITE_FIRST" ] || SITE_FIRST=$address host=default
-    SITE_KEYS="$SITE_KEYS $host $name;" SITE_UPSTREAMS="$SITE_UPSTREAMS $host $address;" SITE_ORIGINS="$SITE_ORIGINS $host $url;"
-done
+# nginx's resolver does not know localhost.
+SITE_ORIGIN=${SITE%/}
+SITE_UPSTREAM=${SITE_ADDRESS:-$(echo "${SITE_ORIGIN#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/')}
 # part WORDS: what stands in the starter's file from these words to the next empty line.
-part() { [ ! "$sites" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
+part() { [ ! "$SITE" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
 # shellcheck disable=SC2016  # nginx's variables: here the id is a trace's (logging/trace.conf)
 SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe' | sed 's/\$request_id;/$trace_id;/')
 
@@ -181,7 +173,7 @@ write_files() {
         cdn/*) [ "$CDN" = on ] || continue ;;
         redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
         observe/*) [ "$OBSERVE_LOG" ] || continue ;;
-        site/*) [ "$sites" ] || continue ;;
+        site/*) [ "$SITE" ] || continue ;;
         theatres/*) continue ;; # below
         esac
         case $file in

@@ -25,18 +25,9 @@ case $COMPARISON_NAMES:$BIND_ADDR in
 :127.* | :::1 | :\[::1\]) COMPARISON_NAMES=on ;;
 :*) COMPARISON_NAMES=off ;;
 esac
-# site_host NAME=URL: its host name.
-site_host() { case ${1%%=*} in *.*) echo "${1%%=*}" ;; *) echo "${1%%=*}.localhost" ;; esac; }
 # The names of all sites, which certificate.sh needs, too.
 names="upstage.localhost localhost 127.0.0.1 [::1] ${SITE:+site.localhost} $SITE_NAMES $SERVER_NAMES"
 for name in $comparison_sites $THEATRES; do names="$names $name.localhost"; done
-count=0
-for site in $SITES; do
-    case " $names direct.localhost " in *" $(site_host "$site") "*) die "SITES: $(site_host "$site") is already the name of another site" ;; esac
-    names="$names $(site_host "$site")" count=$((count + 1))
-done
-[ $count -le 9 ] || die "SITES has $count sites; at most 9 are possible"
-sites=$(echo "${SITE:+site=$SITE }$SITES" | awk '{ $1 = $1; print }') # SITE is the first of them
 
 # HOST HOST:PORT
 case $VARNISH_ADDRESS in

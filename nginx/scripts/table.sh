@@ -23,9 +23,7 @@ check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0
     BACKEND_STAGE_ADDRESS=unix:/run/proscenium/backend/upstage-stage.sock \
     BACKEND_DIRECT_ADDRESS=unix:/run/proscenium/backend/upstage-direct.sock BACKEND_METRICS_ADDRESS=backend:9110 \
     POLICYD_ADDRESS=unix:/run/proscenium/policyd/policyd.sock LOCUST_ADDRESS=locust:8089 OBSERVE_ADDRESS=prometheus:9090 \
-    TRACES_ADDRESS=exporter:9100
-check 'unix:/PATH or HOST:PORT, with one * for the name' \
-    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' SITE_ADDRESS=
+    TRACES_ADDRESS=exporter:9100 SITE_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with a * for the name, or an address for each name' \
     '(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._*-]+:[0-9]{1,5})( (unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._*-]+:[0-9]{1,5}))*' \
     'THEATRES_ADDRESS=unix:/run/proscenium/*/upstage.sock' 'THEATRES_STAGE_ADDRESS=unix:/run/proscenium/*/upstage-stage.sock' \
@@ -51,9 +49,6 @@ check ADDRESS:PORT '[0-9.]+:[0-9]{1,5}' LISTEN_OBSERVE_LOG=127.0.0.1:9092
 check 'a number from 0.01 to 100' '100|[1-9][0-9]?([.][0-9]{1,2})?|0[.](0[1-9]|[1-9][0-9]?)' TRACE_SHARE=1
 check 'http://HOST:PORT or https://NAME:PORT, without a path' \
     '(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?' SITE=
-check 'NAME=http://HOST:PORT or NAME=https://HOST:PORT, or several of them separated by spaces, in lower case and without paths' \
-    ' *([a-z0-9-]+([.][a-z0-9-]+)*=(http://[0-9A-Za-z._-]+|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*)(:[0-9]{1,5})?/?( +|$))*' \
-    SITES=
 check 'a size, such as 100m' '[1-9][0-9]*[kKmMgG]?' SITE_MAX_UPLOAD=100m
 check 'on or off' 'on|off' COMPARISON_NAMES= HTTPS_REDIRECT=off SITE_DEFAULT=off CDN=off
 check 'one line' '.*' TLS_FOLDER= TLS_CERTIFICATE= TLS_CERTIFICATE_KEY= NAME_SERVERS=

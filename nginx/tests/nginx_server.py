@@ -78,7 +78,7 @@ class NginxServer(Service):
             "LOCUST_ADDRESS": self.locust.address,
             "OBSERVE_ADDRESS": self.prometheus.address,
             "TRACES_ADDRESS": self.exporter.address,
-            "SITE_ADDRESS": f"unix:{self.sockets}/site.*.sock",
+            "SITE_ADDRESS": f"unix:{self.sockets}/site.sock",
             "MEDIA_FOLDER": str(self.media),
             "THEATRES_ADDRESS": f"unix:{self.sockets}/*.sock",
             "THEATRES_STAGE_ADDRESS": f"unix:{self.sockets}/*-stage.sock",

@@ -19,7 +19,7 @@ def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:
 
 
 def test_a_socket_that_another_process_replaces_is_used_at_once(server: NginxServer) -> None:
-    """A mirror takes over from a backend that hangs and still listens, on a socket that has lost its path."""
+    """A mirror starts in place of a backend, which may still listen, on a socket that has lost its path."""
     assert server.request("/before", "nginx.localhost").text == "backend"
     mirror = Origin("mirror", server.sockets / "m.sock")
     stage = EchoServer("stage", server.sockets / "s.sock")

@@ -129,8 +129,9 @@ sub vcl_backend_response {
                                beresp.http.Cache-Control !~ "(?i)public|immutable|s-maxage"))) {
         # It leaves a mark instead: for a minute this address passes, so that ranges, If-None-Match and the parts of a stream
         # reach the application and the client. If the cookie was the reason, a client without one may still make a copy.
-        std.log("rule: lifetime " + beresp.ttl + ", Cache-Control " + beresp.http.Cache-Control + ", length " +
-            beresp.http.Content-Length + ", Vary " + beresp.http.Vary + ", Set-Cookie " + regsub(beresp.http.Set-Cookie, "=.*", ""));
+        std.log("rule: lifetime " + beresp.ttl + ", Cache-Control " + beresp.http.Cache-Control + ", Vary " + beresp.http.Vary +
+            ", Set-Cookie " + regsub(beresp.http.Set-Cookie, "=.*", ""));
+        if (std.integer(beresp.http.Content-Length, 0) > 8388608) { std.log("rule: above 8 MB"); }
         set beresp.http.X-Not-Kept = "yes"; if (!bereq.http.Cookie) { return (pass(60s)); }
         set beresp.ttl = 60s; set beresp.grace = 0s; set beresp.uncacheable = true; return (deliver);
     }

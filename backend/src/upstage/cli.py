@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from upstage import cli_records
-from upstage.mirror.control import Control, ControlError
 from upstage.net import health
-from upstage.settings import ROLES, Settings, SettingsError, from_environment, other_role
+from upstage.settings import Settings, SettingsError, from_environment
 from upstage.state.admin_password import read_password
 
 Task = Callable[[Settings, argparse.Namespace], int]
@@ -42,14 +41,10 @@ def parser() -> argparse.ArgumentParser:
         ("set-aside", set_aside, "keep a damaged database under another name, and let the server start"),
         ("backup", backup, "write a backup of all data to standard output; the server may run"),
         ("restore", restore, "replace all data by a backup, read from standard input; no server may run"),
-        ("mirror", mirror, "copy to the standby, and say which server is active"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(task=task)
-    commands.choices["mirror"].add_argument(
-        "--to", choices=ROLES, help="prefer this server; it stays active while it is healthy"
-    )
-
     instead = commands.choices["restore"].add_mutually_exclusive_group()
+    instead.add_argument("--move", action="store_true", help="the backup is of now: all users stay signed in")
     instead.add_argument("--check", action="store_true", help="only check the backup, and say what is in it")
     instead.add_argument(
         "--remove-replaced", action="store_true", help="only remove what restores have replaced"
@@ -71,10 +66,7 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
-    """Check every listener. A standby has none, so it only has to be alive."""
-    pair = settings.pair
-    if pair and (control := Control(pair.control)).active_role != pair.role:
-        return 0 if control.is_standing_by(pair.role) else fail(f"{pair.role} is not on standby")
+    """Check every listener."""
     try:
         health.check(settings)
     except health.Unhealthy as error:
@@ -156,8 +148,6 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
     from upstage.backup.write import write_backup
     from upstage.state.copies import CopyError
 
-    if problem := standing_by(settings):
-        return fail(problem)
     if sys.stdout.isatty():
         return fail("a backup is an archive: send it to a file")
     os.nice(10)
@@ -191,7 +181,7 @@ def restore(settings: Settings, options: argparse.Namespace) -> int:
                 return fail("there is nothing that a restore has replaced")
             print(f"removed: {listed(removed)}")
         else:
-            print(f"restored: {restoring.restore(data, media, settings.pair, archive)}")
+            print(f"restored: {restoring.restore(data, media, archive, options.move)}")
             if kept := restoring.replaced(data, media):
                 print(f"replaced data: {listed(kept)}")
     except (ArchiveError, InUseError, CopyError, sqlite3.Error, OSError) as error:
@@ -215,38 +205,6 @@ def send_purge(settings: Settings, path: str, tag: str | None) -> int:
     return 0 if status == 200 else fail(problem)
 
 
-def mirror(settings: Settings, options: argparse.Namespace) -> int:
-    """Copy now, or switch; then print which server is active."""
-    if settings.pair is None:
-        return fail("this server has no mirror: extras/mirror/README.md")
-    control = Control(settings.pair.control)
-    try:
-        if options.to:
-            control.switch(options.to)
-            print(f"active: {options.to}")
-        else:
-            done = control.copy_now()
-            if done.problem:
-                return fail(done.problem)
-            print(
-                f"copied: the database ({done.database / 1000:.0f} kB), {done.files} of {done.total} media "
-                f"({done.bytes / 1000:.0f} kB); removed: {done.removed}"
-            )
-            print(f"active: {control.active_role}; standby: {other_role(control.active_role)}")
-    except ControlError as error:
-        return fail(error)
-    return 0
-
-
-def standing_by(settings: Settings) -> str:
-    """Say so if this server is the standby of two, whose data are a copy; else return an empty text."""
-    pair = settings.pair
-    active = Control(pair.control).active_role if pair else ""
-    if pair and active not in ("", pair.role):
-        return f"{pair.role} is the standby: run this command on {active}"
-    return ""
-
-
 def database_task(task: cli_records.DatabaseTask) -> Task:
     """Return `task` as a command that opens the server's database and reports invalid requests."""
 
@@ -257,8 +215,6 @@ def database_task(task: cli_records.DatabaseTask) -> Task:
         from upstage.state.passwords import PasswordError
         from upstage.state.records import RecordError
 
-        if problem := standing_by(settings):  # the next copy would undo the change
-            return fail(problem)
         file = settings.data / FILE
         if not file.exists():
             return fail(f"there is no {file} yet: it is created when the server starts")

@@ -22,14 +22,11 @@ from upstage.backup.moves import settle
 from upstage.log import start_logging
 from upstage.media.files import sweep
 from upstage.media.speech import Speaker
-from upstage.mirror.active import Active, start_again
-from upstage.mirror.copying import run_alone
-from upstage.mirror.standby import Standby
 from upstage.net.connection import HEARTBEAT, SWEEP, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
 from upstage.net.pictures import Pictures, Rejected
-from upstage.net.purge import ALL_MEDIA, Purge, Purger
+from upstage.net.purge import Purger
 from upstage.net.sockets import StageSocketFactory
 from upstage.net.webcam import Check, WebcamFactory
 from upstage.settings import Settings
@@ -207,16 +204,15 @@ class Parts:
 
 
 def listeners(settings: Settings, parts: Parts, reactor: Any) -> Iterator[Service]:
-    """Yield the services that listen. A server of a pair replaces the sockets of the other one."""
+    """Yield the services that listen."""
     stage = StageSocketFactory(parts.connections)
     direct = parts.site.without_proxy(settings.web_port or settings.web.port)
     yield listener(settings.web.description, parts.site, reactor)
     yield listener(settings.stage.description, stage, reactor)
     if settings.sockets:
-        replace = settings.pair is not None
-        yield UnixListener(settings.sockets.web, parts.site, reactor, replace=replace)
-        yield UnixListener(settings.sockets.stage, stage, reactor, proxied=True, replace=replace)
-        yield UnixListener(settings.sockets.direct, direct, reactor, proxied=True, replace=replace)
+        yield UnixListener(settings.sockets.web, parts.site, reactor)
+        yield UnixListener(settings.sockets.stage, stage, reactor, proxied=True)
+        yield UnixListener(settings.sockets.direct, direct, reactor, proxied=True)
     if settings.direct:
         yield listener(settings.direct.description, direct, reactor)
     if settings.ftp:
@@ -226,14 +222,9 @@ def listeners(settings: Settings, parts: Parts, reactor: Any) -> Iterator[Servic
     yield listener(settings.metrics.description, MetricsSite(parts.metrics.registry, parts.purger), reactor)
 
 
-def build(settings: Settings, reactor: Any, complete: bool) -> OrderedShutdown:
-    """Return the server's service; raise StartError.
-
-    Unless the data of a server of a pair are `complete`, all media are purged: the cache may have newer ones.
-    """
+def build(settings: Settings, reactor: Any) -> OrderedShutdown:
+    """Return the server's service; raise StartError."""
     parts = Parts(settings, reactor)
-    if not complete:
-        reactor.callWhenRunning(lambda: Deferred.fromCoroutine(parts.purger.purge(Purge(ALL_MEDIA))))
     services = OrderedShutdown()
     for service in (
         *listeners(settings, parts, reactor),
@@ -273,28 +264,17 @@ def writable(folder: Path) -> None:
 
 
 def serve(settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT; return the exit status. A server of a pair stands by until its turn."""
+    """Run until SIGTERM or SIGINT; return the exit status."""
     from twisted.internet import reactor  # importing it installs it
 
     sys.setswitchinterval(SWITCH_INTERVAL)
     start_logging(settings.traces)
     raise_file_limit(settings.connections)
-    active: Active | None = None
     try:
         data_lock = DataLock(settings.data)
         settle(settings.data)
-        complete = True
-        if settings.pair:
-            settle(settings.pair.peer_data)  # before they are copied
-            standby = Standby(settings)
-            complete = standby.wait()
-            active = Active(standby.control, settings.pair.role, reactor)
-        else:
-            run_alone(settings.data)
-        services = build(settings, reactor, complete)
+        services = build(settings, reactor)
         services.addService(data_lock)
-        if active:
-            services.addService(active)
         services.startService()
     except (StartError, InUseError, CannotListenError, OSError) as error:  # such as a folder in use
         print(f"upstage: {error}", file=sys.stderr)
@@ -308,8 +288,6 @@ def serve(settings: Settings) -> int:
     reactor.callWhenRunning(lambda: log.info("ready", fields=fields))  # not before a SIGTERM is handled
     reactor.addSystemEventTrigger("before", "shutdown", services.stopService)
     reactor.run()
-    if active and active.handed_over:
-        start_again()
     return 0
 
 

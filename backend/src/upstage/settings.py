@@ -10,7 +10,6 @@ from upstage.stage.limits import MAX_PER_ADDRESS, MAX_TOGETHER, MAX_UNREAD
 
 PACKAGE = Path(__file__).parent
 MAX_SOCKET_PATH = 107  # bytes: Linux's limit
-ROLES = ("backend", "mirror")  # of two servers, one of which stands by; the first is preferred
 
 
 class SettingsError(ValueError):
@@ -91,26 +90,6 @@ def parse_sockets(text: str) -> Sockets | None:
             f"/run/upstage.sock and /run/upstage-direct.sock, at most {MAX_SOCKET_PATH} bytes long"
         )
     return sockets
-
-
-def other_role(role: str) -> str:
-    """Return the other one of ROLES."""
-    return ROLES[1 - ROLES.index(role)]
-
-
-@dataclass(frozen=True)
-class Pair:
-    """This server is one of two with their own folders; the one that is not active copies the other's."""
-
-    role: str  # one of ROLES
-    peer_data: Path
-    peer_media: Path
-    control: Path  # the folder through which the two agree
-
-    @property
-    def peer(self) -> str:
-        """The role of the other server."""
-        return other_role(self.role)
 
 
 def parse_caches(text: str) -> tuple[tuple[str, int], ...]:
@@ -196,7 +175,6 @@ class Settings:
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to seed the stage festival, 21 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
-    pair: Pair | None = None  # None: there is no other server
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
     http_port: int = 8080  # nginx
@@ -229,18 +207,6 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             raise SettingsError(f"{name}={absolute}: must be an absolute path")
         return absolute
 
-    def pair(sockets: Sockets | None) -> Pair | None:
-        names = ("UPSTAGE_ROLE", "UPSTAGE_PEER_DATA", "UPSTAGE_PEER_MEDIA")
-        if not any(map(environment.get, names)):
-            return None
-        if not all(map(environment.get, names)) or sockets is None:
-            raise SettingsError(f"{', '.join(names)} and UPSTAGE_SOCKETS belong together: set all four")
-        role = value("UPSTAGE_ROLE", "")
-        if role not in ROLES:
-            raise SettingsError(f"UPSTAGE_ROLE={role}: expected {' or '.join(ROLES)}")
-        control = Path(f"{sockets.prefix}.mirror")
-        return Pair(role, path("UPSTAGE_PEER_DATA", ""), path("UPSTAGE_PEER_MEDIA", ""), control)
-
     account = "UPSTAGE_LOAD_ACCOUNT_FILE"
     sockets = parse_sockets(value("UPSTAGE_SOCKETS", ""))
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
@@ -260,7 +226,6 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         load_account=path(account, "") if value(account, "") else None,
         festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),
         sockets=sockets,
-        pair=pair(sockets),
         direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
         http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),
         https_port=parse_port("UPSTAGE_HTTPS_PORT", value("UPSTAGE_HTTPS_PORT", "8443")),

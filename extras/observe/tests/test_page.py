@@ -303,14 +303,14 @@ def test_a_slow_prometheus_is_asked_no_more_than_once_and_by_a_hidden_page_not_a
 
 def test_a_range_and_a_dashboard_are_chosen_by_keyboard(page: Page, prometheus: FakePrometheus) -> None:
     page.goto(prometheus.url)
-    for key in ["Tab"] * 8 + ["Enter"]:
+    for key in ["Tab"] * 6 + ["Enter"]:
         page.keyboard.press(key)
     expect(page).to_have_url(re.compile("minutes=30"))
     expect(page.get_by_role("status")).to_have_text("All is well.")  # on the new page
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Varnish")
-    expect(page).to_have_url(re.compile("dashboard=varnish&minutes=30"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("nginx and Varnish")
+    expect(page).to_have_url(re.compile("dashboard=proxies&minutes=30"))
     page.goto(f"{prometheus.url}?dashboard=nothing")
     expect(page.get_by_role("status")).to_have_text('There is no dashboard "nothing".')

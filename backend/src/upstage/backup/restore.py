@@ -8,7 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -16,13 +16,12 @@ from typing import BinaryIO
 from upstage.backup.archive import SMALL_FILES, ArchiveError, Manifest, Reader
 from upstage.backup.moves import is_half_moved, move_all, settled
 from upstage.backup.write import schema_of
-from upstage.mirror.copying import TERM_FILE, Replica
-from upstage.settings import Pair
 from upstage.state.copies import files
 from upstage.state.damage import find_damage
 from upstage.state.data_lock import unused
 from upstage.state.database import FILE
 
+MOVED = "replaced-by-move"
 STAGING = ".restore"  # in the data folder and in that of the media: these are never served
 
 
@@ -35,24 +34,23 @@ def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
         return manifest
 
 
-def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> Manifest:
+def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) -> Manifest:
     """Replace the data by those of a backup, in which no user is signed in; return its manifest.
 
-    Of two servers, this one has the newer data from then on. Raise ArchiveError, InUseError, CopyError,
-    sqlite3.Error, OSError: then nothing has changed.
+    `moving`: the backup is of another server that has just stopped (extras/mirror). Its users stay signed in,
+    and what an earlier move has replaced goes. Raise ArchiveError, InUseError, CopyError, sqlite3.Error,
+    OSError: then nothing has changed.
     """
-    with (
-        unused(data),
-        unused(pair.peer_data) if pair else nullcontext(),
-        unpacked(data, media, archive) as (manifest, (new_data, new_media)),
-    ):
-        name = dated_name()
+    with unused(data), unpacked(data, media, archive) as (manifest, (new_data, new_media)):
+        name = MOVED if moving else dated_name()
         old_data, old_media = data / name, media / f".{name}"
+        if moving:
+            for folder in (old_data, old_media):
+                shutil.rmtree(folder, ignore_errors=True)
         if old_data.exists() or old_media.exists():
             raise FileExistsError(f"{name} is the name of an earlier restore: try again")
-        sign_out_all(new_data / FILE)
-        if pair:
-            take_over(Replica(pair, data, media))
+        if not moving:
+            sign_out_all(new_data / FILE)
         moves = [(path, old_media / path.name) for path in media.glob("[!.]*")]
         moves += [(path, media / path.name) for path in new_media.iterdir()]
         for file in SMALL_FILES:
@@ -61,9 +59,6 @@ def restore(data: Path, media: Path, pair: Pair | None, archive: BinaryIO) -> Ma
         moves += [(data / file, old_data / file) for file in (f"{FILE}-wal", f"{FILE}-shm", FILE)]
         moves.append((new_data / FILE, data / FILE))
         move_all(data, moves)
-        if pair:
-            with suppress(OSError):  # without a term the mirror serves nothing before it has copied
-                (pair.peer_data / TERM_FILE).unlink()
         return manifest
 
 
@@ -72,14 +67,6 @@ def sign_out_all(database: Path) -> None:
     with closing(sqlite3.connect(database)) as sql, sql:
         if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():  # schema 3
             sql.execute("DELETE FROM session")
-
-
-def take_over(replica: Replica) -> None:
-    """Make this server's data the newest of both, so that no copy is newer than what will be restored."""
-    if replica.is_behind():
-        for _ in replica.copy():
-            pass
-    replica.new_term()
 
 
 def replaced(data: Path, media: Path) -> dict[Path, int]:

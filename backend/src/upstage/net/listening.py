@@ -16,10 +16,7 @@ PROBE_TIME = 1.0  # seconds for a process that may be listening already to accep
 
 
 class UnixListener(MultiService):
-    """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first.
-
-    `replace`: take the path over even from a process that still listens there, because it may hang.
-    """
+    """Listens on `path`, open to every user; `proxied`: a PROXY protocol header comes first."""
 
     def __init__(
         self,
@@ -27,11 +24,9 @@ class UnixListener(MultiService):
         factory: IProtocolFactory,
         reactor: Any,
         proxied: bool = False,
-        replace: bool = False,
     ) -> None:
         super().__init__()
         self._path = path
-        self._replace = replace
         kind = "haproxy:unix" if proxied else "unix"
         # It does not use Twisted's lock file to recognise a stale path: that file trusts process IDs, and in
         # a container the IDs of the previous run repeat.
@@ -41,7 +36,7 @@ class UnixListener(MultiService):
     def startService(self) -> None:
         """Listen; raise CannotListenError."""
         try:
-            remove_stale(self._path, self._replace)
+            remove_stale(self._path)
         except OSError as error:
             raise CannotListenError(None, str(self._path), error) from error
         super().startService()
@@ -53,11 +48,8 @@ class UnixListener(MultiService):
         return stopped
 
 
-def remove_stale(path: Path, replace: bool = False) -> None:
-    """Remove a socket on which no process listens; raise OSError if something else has this path.
-
-    `replace`: remove the socket even if a process listens on it.
-    """
+def remove_stale(path: Path) -> None:
+    """Remove a socket on which no process listens; raise OSError if something else has this path."""
     if not path.parent.is_dir():
         raise FileNotFoundError("there is no such folder")
     try:
@@ -66,9 +58,6 @@ def remove_stale(path: Path, replace: bool = False) -> None:
         return
     if not stat.S_ISSOCK(mode):
         raise FileExistsError("the path exists and is not a socket")
-    if replace:
-        path.unlink()
-        return
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(PROBE_TIME)
         try:

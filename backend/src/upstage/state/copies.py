@@ -1,4 +1,4 @@
-"""Copies of the data of a server that is running: for its mirror and for backups. Functions block."""
+"""Copies of the data of a server that is running: for backups. Functions block."""
 
 import os
 import sqlite3
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
-# Seconds for copying a database, which usually takes milliseconds; twice this is less than standby.HANG.
+# Seconds for copying a database, which usually takes milliseconds.
 DATABASE_TIME = 3.0
 
 

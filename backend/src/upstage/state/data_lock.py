@@ -56,7 +56,7 @@ class DataLock(Service):
                     raise InUseError(
                         f"another server of this stack, or a restore, is running: it holds {data / SERVING}. "
                         "This one has changed nothing, and ends. "
-                        "For another UpStage: make up THEATRES=second. For a standby: make up EXTRAS=mirror"
+                        "For another UpStage: make up THEATRES=second"
                     ) from None
                 time.sleep(0.05)
 

@@ -1,0 +1,83 @@
+"""`make compare PATHS=...`: how many requests a cache answers, and why the others reached the application.
+
+    python -m logs.reached REPORT
+
+REPORT is the report.json of Locust's comparison (loadtest/results/report.py). The reasons are those that
+Varnish has logged for the requests of its last measurement, through nginx and Varnish. Exit status 1 if that
+row is missing, or if more than a tenth of its requests ended otherwise than with 2xx.
+"""
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from proscenium.running import NotRunning, running
+
+from .explaining import by_varnish
+from .varnishlog import Request, requests
+
+CACHED = "site"  # the topology with nginx and Varnish
+WRONG = 0.1  # share of requests that may end otherwise than with 2xx
+LEAST = 0.01  # share of a reason that is worth a line
+NAMED = 3  # paths for each reason
+
+
+def main(report: Path) -> int:
+    """Print the answer."""
+    measurements = json.loads(report.read_text())["measurements"]
+    for measured in measurements:
+        if words := wrong(measured):
+            print(f"INVALID: {measured['topology']}: {words}")
+    measured = next((one for one in measurements if one["topology"] == CACHED and not wrong(one)), None)
+    if measured is None:
+        return 1
+    print(f"Of 100 requests a cache answers {100 * measured['hit_ratio']:.3g}.")
+    log = running().varnish("varnishlog", "-d", "-g", "request", "-q", "ReqHeader:X-Site")
+    began, ended = measured["began"], measured["began"] + measured["seconds"]
+    print(*why(one for one in requests(log.splitlines()) if began <= one.client.began <= ended), sep="\n")
+    return 0
+
+
+def wrong(measured: Mapping[str, Any]) -> str:
+    """Why a row says nothing of a cache: with what too many of its requests ended; empty if it does."""
+    total = sum(row["num_requests"] for row in measured["rows"])
+    ended = Counter(
+        {record["outcome"]: record["answers"] for record in measured["caches"] if record["tier"] == "status"}
+    )
+    ended["no answer"] = total - ended.total()
+    others = Counter({status: number for status, number in ended.items() if status[0] != "2" and number > 0})
+    if others.total() <= WRONG * total:
+        return ""
+    most = ", ".join(status for status, _ in others.most_common(NAMED))
+    hint = ": is the first of SITE_NAMES the name that the application knows, and are these its paths?"
+    return f"{100 * others.total() / total:.0f} % of the requests ended with {most}" + (
+        hint if most[0] in "34" else ""
+    )
+
+
+def why(seen: Iterable[Request]) -> Iterator[str]:
+    """A line for each reason why requests reached the application, the most frequent first."""
+    paths: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in seen:
+        if any(fetch.reason != "bgfetch" for fetch in one.fetches):
+            paths["; ".join(by_varnish(one)) or one.outcome][one.path] += 1
+    total = sum(found.total() for found in paths.values())
+    if not total:
+        yield "Varnish's log has no request that reached the application."
+        return
+    yield f"Why {total} requests, the last ones in Varnish's log, reached the application:"
+    for reason, found in sorted(paths.items(), key=lambda item: -item[1].total()):
+        if found.total() >= LEAST * total:
+            where = ", ".join(path for path, _ in found.most_common(NAMED))
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            yield f"  {100 * found.total() / total:3.0f} %  {reason}: {where}{more}"
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(Path(sys.argv[1])))
+    except (NotRunning, OSError) as error:
+        sys.exit(str(error))

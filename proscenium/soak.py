@@ -1,0 +1,139 @@
+"""`make soak`: whether memory, descriptors or latency grow under an ordinary load (docs/reliability.md).
+
+Samples the containers once a minute, while bin/stack runs Locust, until SIGTERM; then compares the end
+with the beginning. Exit status 1 if something grows without a known end, or a service stopped.
+"""
+
+import json
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from math import ceil, inf
+from pathlib import Path
+from statistics import median
+
+from logs.serverlogs import nginx_lines
+from proscenium.running import NotRunning, running
+
+EVERY = 60.0  # seconds
+LEAST = 4  # samples: one for the warm-up, and three of which the first and the last are compared
+GROWTH = 1.2  # times the beginning; less is noise
+# Nor is less than this a sign: allocators take megabytes, a visit opens connections, machines are busy.
+FLOORS = {"memory, % of the limit": 2.0, "descriptors": 50.0, "p95, ms": 20.0}
+MEMORY, DESCRIPTORS, P95 = FLOORS
+# Service -> the share of its memory, in per cent, up to which it may grow, and what fills until then.
+FILLS = {
+    "nginx": (30, "the micro-cache, up to 3,000 copies of 80 kB"),
+    "varnish": (75, "VARNISH_STORAGE, and the overhead of each object"),
+    "backend": (15, "2,000 lines and 10,000 marks of each stage, 1,000 sign-ins and keys"),
+    "locust": (50, "the points of its charts, until its statistics are reset"),
+}
+# In a container: the descriptors of all its processes, then its memory in bytes, the limit, and more.
+USE = """set -- /proc/[0-9]*/fd/*; echo $#; cd /sys/fs/cgroup
+    cat memory.current memory.max memory.stat 2>/dev/null || # cgroups version 2, or 1
+    cd memory && cat memory.usage_in_bytes memory.limit_in_bytes memory.stat"""
+HELD = ("/media/video/", "/speech/")  # responses that are meant to wait
+Sample = dict[str, dict[str, float]]  # measure -> what was measured -> its value
+
+
+class Sampler:
+    """The services that run now. Raises NotRunning if one does not answer, or was restarted."""
+
+    def __init__(self) -> None:
+        self._started, self._metrics = running().started(), running().upstage("metrics")
+
+    def sample(self) -> Sample:
+        """The use of each service now, and the latency of the last minute."""
+        before, self._started = self._started, running().started()
+        if stopped := sorted(dict(before.items() - self._started.items())):
+            raise NotRunning(f"{', '.join(stopped)} stopped or was restarted")
+        metrics, self._metrics = self._metrics, running().upstage("metrics")
+        requests = request_p95(running().log("nginx").splitlines(), since=time.time() - EVERY)
+        p95 = {"requests": requests, "chat lines": chat_p95(metrics, self._metrics)}
+        now = {name: used(running().run(name, "sh", "-c", USE)) for name in self._started}
+        return {
+            MEMORY: {name: memory for name, (memory, _) in now.items()},
+            DESCRIPTORS: {name: count for name, (_, count) in now.items()},
+            P95: {name: seconds * 1000 for name, seconds in p95.items() if seconds is not None},
+        }
+
+
+def used(text: str) -> tuple[float, float]:
+    """From what USE prints: memory, without the kernel's cache of files, in per cent; descriptors."""
+    count, memory, limit, *stat = text.split()
+    cache = dict(zip(stat[::2], stat[1::2], strict=True))
+    reclaimed = int(cache.get("total_inactive_file", cache["inactive_file"]))  # version 1 has both
+    return round(100 * (int(memory) - reclaimed) / float(limit.replace("max", "inf")), 1), int(count)
+
+
+def request_p95(log: Iterable[str], since: float) -> float:
+    """Seconds, from nginx's log; a WebSocket (101) is open for as long as its client stays."""
+    lines = (line for line in nginx_lines(log) if line.status != 101 and not line.path.startswith(HELD))
+    times = sorted(line.seconds for line in lines if line.seconds is not None and (line.ended or 0) > since)
+    if not times:
+        raise NotRunning("nginx has logged no request")
+    return times[ceil(0.95 * len(times)) - 1]
+
+
+def chat_p95(before: str, now: str) -> float | None:
+    """Seconds until a frame was with all clients, rounded up to a bucket, from two outputs of the metrics."""
+    bucket = r'^upstage_frame_seconds_bucket\{le="([^"]+)"\} (\S+)$'
+    old, new = (dict(re.findall(bucket, metrics, re.M)) for metrics in (before, now))
+    within = {float(most): float(count) - float(old.get(most, 0)) for most, count in new.items()}
+    return min((most for most, count in within.items() if count >= 0.95 * within[inf] > 0), default=None)
+
+
+def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
+    """For each series a line, and whether it is a fault: the medians of the first and of the last third
+    after the warm-up, which is a third of the run."""
+    for measure, floor in FLOORS.items():
+        for name in dict.fromkeys(name for sample in samples for name in sample[measure]):
+            found = [sample[measure][name] for sample in samples if name in sample[measure]]
+            after = found[len(found) // 3 :]
+            third = ceil(len(after) / 3)
+            begin, end = median(after[:third]), median(after[-third:])
+            share, what = FILLS.get(name.partition("-")[0], (0, ""))
+            verdict, fault = "GROWS", True
+            if len(found) < LEAST:
+                verdict = f"NOT MEASURED: {len(found)} samples, {LEAST} are needed"
+            elif end <= begin * GROWTH or end - begin <= floor:
+                verdict, fault = "steady", False
+            elif measure == MEMORY and end <= share:
+                verdict, fault = f"fills: {what}", False
+            yield f"{measure:22} {name:12} {begin:9,.1f} {end:9,.1f}  {verdict}", fault
+
+
+def main(minutes: int, folder: Path) -> int:
+    """Sample, judge, and write samples.jsonl, a line each minute, and verdict.txt. The exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Locust has ended
+    newline = "\r\n" if sys.stdout.isatty() else "\n"  # docker's client has the terminal in raw mode
+    samples: list[Sample] = []
+    lines: list[tuple[str, bool]] = []
+    sampler, began = Sampler(), time.monotonic()
+    with suppress(KeyboardInterrupt), (folder / "samples.jsonl").open("w") as file:
+        for minute in range(1, minutes + 1):
+            time.sleep(max(0.0, began + EVERY * minute - time.monotonic()))
+            try:
+                samples.append(sampler.sample())
+                print(said := json.dumps(samples[-1]), file=file, flush=True)
+            except NotRunning as error:
+                lines.append((said := f"In minute {minute}, {error}", True))
+            print(f"minute {minute}: {said}", end=newline, flush=True)
+        time.sleep(EVERY)  # Locust began a little later, and its verdict comes first
+    lines += list(judge(samples)) or [("The run was too short to be judged.", True)]
+    failed = any(fault for _, fault in lines)
+    last = "FAILED" if failed else "GOOD: nothing grows that has no end"
+    text = "\n".join([f"{'':35} {'beginning':>9} {'end':>9}", *(line for line, _ in lines), last]) + "\n"
+    (folder / "verdict.txt").write_text(text)
+    print(f"\n{text}", end="")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))
+    except NotRunning as error:
+        sys.exit(str(error))
