@@ -216,7 +216,7 @@ def test_no_theatre_can_take_the_name_of_a_service_or_a_site(composed: Json) -> 
 
 
 def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
-    source = "".join((REPO / name).read_text() for name in ("compose.yaml", *EXTRAS))
+    source = "".join((REPO / name).read_text() for name in ("compose.yaml", "hardened.yaml", *EXTRAS))
     for line in source.splitlines():
         if re.match(r"\s+image:", line):
             assert "_IMAGE:-" in line, line
@@ -244,15 +244,14 @@ def test_the_version_of_an_image_is_written_once() -> None:
     """But for the starter, which people copy without the rest."""
     copied = (REPO / "starter" / "compose.yaml").read_text()
     texts = {name: (REPO / name).read_text(errors="replace") for name in tracked(":!*.md", ":!starter")}
-    for file, images in {
-        "compose.yaml": 4,
-        "extras/observe/compose.yaml": 1,
-    }.items():
-        pinned = re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", texts[file])
+    image = r"\$\{\w+_IMAGE:-([^$}]+)}"
+    core = re.findall(image, texts["hardened.yaml"] + texts["compose.yaml"])
+    assert set(core) == set(re.findall(image, copied))
+    for file, images in {"hardened.yaml": 3, "compose.yaml": 1, "extras/observe/compose.yaml": 1}.items():
+        pinned = re.findall(image, texts[file])
         assert len(pinned) == images
-        assert file != "compose.yaml" or set(re.findall(r"\$\{\w+_IMAGE:-([^$}]+)}", copied)) == set(pinned)
-        for image in pinned:
-            assert [name for name, text in texts.items() for _ in range(text.count(image))] == [file]
+        for one in pinned:
+            assert [name for name, text in texts.items() for _ in range(text.count(one))] == [file]
 
 
 def test_native_mode_sets_every_address() -> None:

@@ -129,7 +129,7 @@ def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: st
 
 def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
     made = {each["name"]: each["newName"] for each in yaml.safe_load(kustomization())["images"]}
-    pinned = dict(re.findall(r"\$\{(\w+_IMAGE):-([^$}]+)}", (REPO / "compose.yaml").read_text()))
+    pinned = dict(re.findall(r"\$\{(\w+_IMAGE):-([^$}]+)}", (REPO / "hardened.yaml").read_text()))
     assert made == {name: pinned[name] for name in ("NGINX_IMAGE", "VARNISH_IMAGE")} | IMAGES
     assert {container(service)["image"] for service in PODS} == made.keys()
 

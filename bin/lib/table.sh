@@ -29,7 +29,7 @@ is_known() {
     esac
     IFS=: read -ra files <<<"${COMPOSE_FILE:-}" # the user's, too
     [ -n "${kind_of[$1]:-}" ] ||
-        grep -qsE "\\$\{?$1\>" compose.yaml compose.override.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
+        grep -qsE "\\$\{?$1\>" compose.yaml hardened.yaml compose.override.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
 }
 
 # check_values: each setting is empty, or as its kind wants it.

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.."
 # image VARIABLE: the image that Compose would take.
 image() {
     reference=
-    eval "reference=$(grep -o "\${$1:-[^}]*}" compose.yaml | head -n 1)"
+    eval "reference=$(grep -oh "\${$1:-[^}]*}" compose.yaml hardened.yaml | head -n 1)"
     echo "  - { name: $1, newName: \"$reference\" }"
 }
 
