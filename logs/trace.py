@@ -118,12 +118,11 @@ def follow(line: Line) -> None:
         missing.append("varnish: its log no longer has the request")
     pages: list[str] = []
     own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
-    for backend in [] if own_site else backends_of(line):
-        name, _, machine = backend.partition("@")
-        if machine:
-            missing.append(f"{name}: it runs on {machine}, whose log has it")
-        else:
-            pages += logged(name, line.id)
+    backends = [] if own_site else backends_of(line)
+    for backend in backends:
+        pages += logged(backend, line.id)
+    if not (backends or own_site):
+        missing.append("backend: it runs on the first machine, whose log has it")
     if line.host == "direct.localhost":
         show("\nnginx copied the bytes: it reads no HTTP on this port", pages)
         return
@@ -136,10 +135,9 @@ def follow(line: Line) -> None:
 
 
 def backends_of(line: Line) -> list[str]:
-    """The services whose logs may have the request, as NAME or NAME@MACHINE."""
+    """The services of this machine whose logs may have the request."""
     theatre = line.host.partition(".")[0]
-    elsewhere = [each for each in os.environ["THEATRES"].split() if each.partition("@")[0] == theatre]
-    return elsewhere or os.environ["BACKENDS"].split() or ["backend@the first machine"]
+    return [theatre] if theatre in os.environ["THEATRES"].split() else os.environ["BACKENDS"].split()
 
 
 if __name__ == "__main__":

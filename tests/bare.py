@@ -140,5 +140,6 @@ def engine(bare: Path, *answers: str) -> Path:
 
 def note(bare: Path, name: str, text: str) -> None:
     """Write a note as an earlier `make up` would have left it."""
-    (bare / ".run" / "proscenium").mkdir(parents=True, exist_ok=True)
-    (bare / ".run" / "proscenium" / name).write_text(text)
+    file = bare / ".run" / "proscenium" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)

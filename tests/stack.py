@@ -77,7 +77,7 @@ class Stack:
     def compose_files(self) -> list[str]:
         """The settings that plain Compose commands need instead of EXTRAS and THEATRES."""
         extras = self.settings.get("EXTRAS", "").split(",")
-        theatres = [f".run/{self.project}/theatres.yaml"] if self.settings.get("THEATRES") else []
+        theatres = map(str, sorted(Path(self.folder, ".run", self.project, "theatres").glob("*.yaml")))
         return ["compose.yaml", *(f"extras/{extra}/compose.yaml" for extra in extras if extra), *theatres]
 
     @contextmanager

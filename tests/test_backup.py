@@ -148,8 +148,7 @@ def test_after_a_restore_that_fails_the_backend_starts_again(bare: Path) -> None
 
 
 def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
-    (bare / ".run" / "proscenium").mkdir(parents=True)
-    (bare / ".run" / "proscenium" / "theatres.yaml").write_text('# THEATRES="second": ...\n')
+    note(bare, "theatres/01-second.yaml", "")
     services = "ps*.service?}}*) printf '%s\\n' nginx backend second"
     backups = (answer.replace("-i 1", "-i 2") for answer in ANSWERS)
     log = engine(bare, services, "ps*service=second*) echo 2", *backups, *ANSWERS, "start*)", *RESTORE)

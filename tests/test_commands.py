@@ -168,7 +168,8 @@ def test_the_status_has_the_alerts_of_prometheus(bare: Path) -> None:
 
 
 def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) -> None:
-    note(bare, "theatres.yaml", '# THEATRES="second third": ...\n')
+    note(bare, "theatres/01-second.yaml", "")
+    note(bare, "theatres/02-third.yaml", "")
     for services, theatres in (
         ("nginx backend", ""),
         ("nginx backend third", "third"),

@@ -10,7 +10,7 @@ import web_password
 from proscenium.settings import COMPARISON, FOR_USERS, SETTINGS
 from tests.stack import REPO
 from tests.support.checks import check, tracked
-from tests.support.compose import EXTRAS, MACHINES, THEATRES, merged
+from tests.support.compose import EXTRAS, MACHINES, merged, theatre_files
 
 Json = dict[str, Any]
 
@@ -24,8 +24,13 @@ def compose() -> None:
 
 @pytest.fixture(scope="module")
 def composed(compose: None) -> Json:
-    names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
-    return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
+    names = {
+        "COMPOSE_PROJECT_NAME": "x",
+        "BACKEND_IMAGE": "",
+        "POLICYD_IMAGE": "",
+        "THEATRES": "second third",
+    }
+    return merged({**os.environ, **names}, "compose.yaml", *EXTRAS, *theatre_files())
 
 
 OBSERVE = "extras/observe/compose.yaml"
@@ -34,9 +39,10 @@ OTLP = "extras/observe/compose.yaml extras/observe/otlp.yaml"
 EDGE = "extras/edge/compose.yaml extras/edge/other.yaml"
 
 
-@pytest.mark.parametrize("extra", ["", *EXTRAS, THEATRES, EDGE, RING, OTLP])
+@pytest.mark.parametrize("extra", ["", *EXTRAS, "theatres", EDGE, RING, OTLP])
 def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str) -> None:
-    files = [f"--file={file}" for file in ("compose.yaml", *extra.split())]
+    chosen = theatre_files() if extra == "theatres" else extra.split()
+    files = [f"--file={file}" for file in ("compose.yaml", *chosen)]
     assert check("docker", "compose", *files, "config", "-q", env=os.environ | MACHINES) == ""
 
 
@@ -80,8 +86,8 @@ def test_both_files_with_the_offline_names_agree(compose: None) -> None:
         return merged(environment, "compose.yaml", *files)["services"]  # type: ignore[no-any-return]
 
     assert services(ours | offline) == services(ours, "offline/compose.yaml")
-    official = services(ours, *EXTRAS, THEATRES)
-    for name, service in services(ours | offline, *EXTRAS, THEATRES).items():
+    official = services(ours, *EXTRAS, *theatre_files())
+    for name, service in services(ours | offline, *EXTRAS, *theatre_files()).items():
         assert "build" in service or service["image"] != official[name]["image"], name
         assert "build" not in service or service["build"]["args"] != official[name]["build"]["args"], name
 

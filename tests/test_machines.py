@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections import Counter
@@ -145,68 +144,6 @@ def test_pages_and_sockets_of_every_machine_reach_the_backend(edge: Machines) ->
         "for the first machine, 10.77.0.11"
         in edge.script("on", "2", "make", "purge", cwd=edge.folder / "2").stdout
     )
-
-
-# Two members of a theatre's audience, at two machines: the second one hears what the first one says.
-TALK = """
-import socket
-clients = [socket.create_connection((f"10.77.0.1{machine}", 7231), 10) for machine in (1, 3)]
-for client in clients:
-    client.sendall(b"stage_ID=demo&mode=JOIN\\0")
-    while b"mode=JOINED" not in client.recv(65536):
-        pass
-clients[0].sendall(b"msg=bravo&mode=TEXT\\0")
-while b"bravo" not in clients[1].recv(65536):
-    pass
-"""
-
-
-def test_a_theatre_lives_on_another_machine(edge: Machines) -> None:
-    (settings, _), (up, _), (backup, _) = steps("Theatres on the other machines")
-    names, theatres = settings.splitlines()
-    said = {}
-    for machine in (2, 1, 3):
-        file = edge.folder / str(machine) / ".env"
-        file.write_text(re.sub("^SERVER_NAMES=.*", f"{names}\n{theatres}", file.read_text(), flags=re.M))
-        said[machine] = edge.on(machine, up)
-    assert re.search("second +http.* admin password: .", said[2])
-    assert re.search("second +http.* as on 10.77.0.12", said[1])
-    host = "second.example.org"
-    edge.on(2, "docker compose exec -T second upstage stage add dunsinane --name Dunsinane")
-    wait_until(lambda: edge.ask(2, "/stages/dunsinane", host)[0] == 200, within=30)
-    assert [edge.ask(each, "/stages/dunsinane", host)[0] for each in (1, 2, 3)] == [200] * 3
-    assert [edge.ask(each, "/stages/dunsinane")[0] for each in (1, 2, 3)] == [404] * 3
-    talked = edge.script("client", "timeout", "20", "python3", "-c", TALK)
-    assert talked.returncode == 0, talked.stdout
-
-    def outcomes() -> set[str]:
-        """Of files that are on each of the three Varnishes."""
-        said = [varnish_of(edge.ask(3, f"/media/fox.svg?{file}", host)[1]) for file in range(30)]
-        assert len({name for name, _ in said}) == 3
-        return {outcome for _, outcome in said}
-
-    outcomes()
-    assert outcomes() == {"hit"}
-    edge.on(2, "docker compose exec -T second upstage purge /media/fox.svg")
-    time.sleep(1)  # nginx keeps a copy of one second
-    assert outcomes() == {"fwd=uri-miss"}
-    assert "backups/proscenium.second-" in edge.on(2, backup)
-    refused = edge.script("on", "1", "bash", "-c", backup, cwd=edge.folder / "1")
-    assert "The data of second are on 10.77.0.12." in refused.stdout
-    assert "10.77.0.12, whose log has it" in edge.on(1, f"make trace URL=http://{host}/welcome")
-
-
-def test_a_theatre_moves_to_another_machine_with_its_data(edge: Machines) -> None:
-    """As the page says."""
-    edge.on(2, "make backup THEATRE=second FILE=moved.tar.gz")
-    shutil.copy(edge.folder / "2" / "moved.tar.gz", edge.folder / "3")
-    for machine in (2, 3, 1):
-        file = edge.folder / str(machine) / ".env"
-        file.write_text(file.read_text().replace("second@10.77.0.12", "second@10.77.0.13"))
-        said = edge.on(machine, "make up")
-        assert ("The theatre second now runs on 10.77.0.13" in said) == (machine == 2)
-    edge.on(3, "make restore THEATRE=second FILE=moved.tar.gz")
-    wait_until(lambda: edge.ask(1, "/stages/dunsinane", "second.example.org")[0] == 200, within=20)
 
 
 def test_a_varnish_is_killed_and_a_purge_says_so(edge: Machines) -> None:

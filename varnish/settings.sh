@@ -29,12 +29,12 @@ in_vcl() {
     esac
 }
 
-# declare_backend NAME ADDRESS LIMITS: an UpStage.
-declare_backend() {
+# declare_upstage: the stack's own.
+declare_upstage() {
     cat <<END
-backend $1 {
-    $(in_vcl "$2")
-    include "$3";
+backend upstage {
+    $(in_vcl "$BACKEND_ADDRESS")
+    include "limits.vcl";
     include "probe.vcl";
 }
 END
@@ -62,25 +62,11 @@ END
 # fails is repeated once.
 limit_upstage() { limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") $(grep -v -e max_connections -e '^#' "$folder/$3")"; }
 
-# declare_theatre NAME: its backend, and the rule that chooses it. The cache key contains the host, so theatres share the
-# cache but no object. nginx lets no other host name through that begins with NAME (nginx/scripts/theatres.sh).
+# declare_theatre NAME: its backend, and the rule that chooses it.
 declare_theatre() {
-    number=$((number + 1))
-    address=$(echo "$THEATRES_ADDRESS " | cut -d ' ' -f $number)
-    case $THEATRES_ADDRESS in *' '*) ;; *\**) address=$THEATRES_ADDRESS ;; esac
-    case $address in
-    '') die "'$THEATRES_ADDRESS' does not say where the theatre $1 is" ;;
-    *\**) address=${address%%\**}$1${address#*\*} ;;
-    esac
-    declare_backend "theatre_$1" "$address" theatre_limits.vcl
+    address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
+    sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
     limit_upstage "theatre_$1" "$address" theatre_limits.vcl
-    cat <<END
-sub vcl_recv {
-    if (req.http.Host ~ "(?i)^$1(\.|$)") {
-        set req.backend_hint = theatre_$1;
-    }
-}
-END
 }
 
 # declare_site: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
@@ -106,12 +92,11 @@ END
 # write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
-    declare_backend upstage "$BACKEND_ADDRESS" limits.vcl >"$VARNISH_GENERATED/backends.vcl"
+    declare_upstage >"$VARNISH_GENERATED/backends.vcl"
     {
         [ -z "$SITE" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
         limit_upstage upstage "$BACKEND_ADDRESS" limits.vcl
-        number=0
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$SITE" ]; then

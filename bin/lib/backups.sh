@@ -5,13 +5,12 @@
 use_started_mode
 require_stack
 THEATRES=$(started_theatres)
-if [ -z "${THEATRE:-}" ] && is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE${THEATRES:+; of its theatre: THEATRE=${THEATRES%% *}}."; fi
+if [ -z "${THEATRE:-}" ] && is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE."; fi
 if without upstage; then die "UpStage does not run here (WITH=upstage starts it), and a backup is of its data."; fi
 
 # The service with the data: the backend, or a theatre.
 service=$(active_server) backups=backups/$COMPOSE_PROJECT_NAME
 if [ -n "${THEATRE:-}" ]; then
-    ! machine=$(on_other_machine "$THEATRE") || die "The data of $THEATRE are on $machine."
     [[ " $THEATRES " == *" $THEATRE "* ]] || die "THEATRE is '$THEATRE'; the stack has these: ${THEATRES:-none}."
     service=$THEATRE backups+=.$THEATRE
 fi

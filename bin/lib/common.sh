@@ -84,7 +84,7 @@ choose_files() {
     [ -z "$COMPOSE_FILE" ] || export COMPOSE_FILE
 }
 choose_extras() {
-    local extra extras=${EXTRAS:-} known
+    local extra extras=${EXTRAS:-} known file
     COMPOSE_FILE=compose.yaml
     for extra in ${extras//,/ }; do
         if [ ! -e "extras/$extra/compose.yaml" ]; then
@@ -101,7 +101,9 @@ choose_extras() {
     if chosen extras/observe/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/observe/ring.yaml; fi
     if chosen extras/observe/compose.yaml && [ "${OTLP:-}" ]; then COMPOSE_FILE+=:extras/observe/otlp.yaml; fi
     if chosen extras/edge/compose.yaml && [ "${MACHINE:-}" != "${FIRST_MACHINE:-}" ]; then COMPOSE_FILE+=:extras/edge/other.yaml; fi
-    if [ -e "$theatres_file" ]; then COMPOSE_FILE+=:$theatres_file; fi
+    for file in "$theatres_folder"/*.yaml; do
+        if [ -e "$file" ]; then COMPOSE_FILE+=:$file; fi
+    done
     if [ -e $override ] && ! override_is_ours; then COMPOSE_FILE+=:$override; fi
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.

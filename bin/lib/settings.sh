@@ -65,21 +65,13 @@ check_local() {
 # With several machines (extras/edge), settings that cannot apply to all of them are refused.
 check_machines() {
     local extra name
-    if ! chosen extras/edge/compose.yaml; then
-        for name in "${theatres[@]}"; do
-            [ "${machine_of[$name]}" = "${FIRST_MACHINE:-}" ] || die "THEATRES: $name@${machine_of[$name]} is on another machine, which needs EXTRAS=edge."
-        done
-        return
-    fi
+    chosen extras/edge/compose.yaml || return 0
+    [ -z "$THEATRES" ] || die "THEATRES are for one machine: with EXTRAS=edge, a second UpStage is a stack of its own."
     for name in FIRST_MACHINE OTHER_MACHINES MACHINE; do
         [ -n "${!name:-}" ] || die "EXTRAS=edge needs $name in .env (extras/edge/README.md)."
     done
     [[ " $FIRST_MACHINE $OTHER_MACHINES " == *" $MACHINE "* ]] || die "MACHINE must be one of FIRST_MACHINE and OTHER_MACHINES, not '$MACHINE'"
     check_local MACHINE
-    for name in "${theatres[@]}"; do
-        [[ " $FIRST_MACHINE $OTHER_MACHINES " == *" ${machine_of[$name]} "* ]] ||
-            die "THEATRES: $name@${machine_of[$name]} is on none of FIRST_MACHINE and OTHER_MACHINES."
-    done
     for extra in ${EXTRAS//,/ }; do
         case $extra in
         edge) ;;

@@ -1,17 +1,14 @@
 """labs/distance: both topologies lead to one stage; a container's TCP settings are as in the README."""
 
-import asyncio
 import re
 
 import pytest
 
-from labs.bench.clients import conversation
 from labs.bench.drivers import connections, preload
 from labs.bench.experiment import load
 from labs.bench.lab_stack import LabStack
 from labs.tests.running_lab import needs_engine
 from tests.stack import REPO
-from tests.support.origin import Origin, Request, response
 
 LAB = "distance"
 FOLDER = REPO / "labs" / LAB
@@ -49,30 +46,3 @@ class TestLab:
         path = f"/proc/sys/{name.replace('.', '/')}"
         found = lab.run("generator", "sh", "-c", f"test -e {path} && echo there || true").strip() == "there"
         assert found == (where == "each container's own")
-
-
-@pytest.mark.slow  # ten seconds in Chromium
-def test_the_steps_of_a_conversation_are_timed_in_a_browser() -> None:
-    """Near, far, and far again, when the browser has kept the file."""
-    page = '<html><body>A stage<script src="/large.js"></script></body></html>'
-    timing = 'varnish;desc="hit", nginx;desc="hit";dur=7'
-
-    def answer(request: Request) -> bytes:
-        if request.target == "/large.js":
-            return response("//" + "x" * 5000, content_type="text/javascript", cache_control="max-age=600")
-        return response(page, content_type="text/html", server_timing=timing)
-
-    origin = Origin("origin")
-    origin.answer = answer
-    printed = asyncio.run(conversation.main(f"http://upstage.localhost:{origin.port}/"))
-    origin.close()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in printed.splitlines()[2:]]
-    near, far = (float(rows[7][column].split()[0]) for column in (3, 4))
-    # Two round trips of 100 ms, the handshake and the request; the handshake begins before `requestStart`.
-    assert far > max(140, near)
-    assert [row[0] for row in rows] == [str(number) for number in range(1, 19)]
-    assert all(len(row) == 6 and all(row) for row in rows)
-    assert rows[9][3] == "varnish: hit; nginx: hit, 7 ms"
-    assert "5,302 of 5,002" in rows[2][4]
-    assert "0 of 5,002" in rows[2][5]
-    assert rows[12][3:] == ["200"] * 3

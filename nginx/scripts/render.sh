@@ -73,17 +73,6 @@ upstream() {
 # for_theatre PATTERN NAME: prints a setting's pattern with NAME for its *.
 for_theatre() { echo "${1%%\**}$2${1#*\*}"; }
 
-# address_of NAME NUMBER ADDRESSES: the address of that number, or the only one, with NAME for its *.
-address_of() {
-    address=$(echo "$3 " | cut -d ' ' -f "$(($2 + 1))")
-    case $3 in *' '*) ;; *\**) address=$3 ;; esac
-    case $address in
-    '') die "'$3' does not say where the theatre $1 is" ;;
-    *\**) for_theatre "$address" "$1" ;;
-    *) echo "$address" ;;
-    esac
-}
-
 # listener LISTENER NUMBER: the same address, that many ports higher.
 listener() {
     case $1 in
@@ -192,21 +181,17 @@ write_files
 
 number=0
 for name in $THEATRES; do
+    address=$(for_theatre "$THEATRES_ADDRESS" "$name") stage_address=$(for_theatre "$THEATRES_STAGE_ADDRESS" "$name")
     set -a
     THEATRE=$name
-    address=$(address_of "$name" $number "$THEATRES_ADDRESS")
-    stage_address=$(address_of "$name" $number "$THEATRES_STAGE_ADDRESS")
     THEATRE_SERVER=$(server "$address") THEATRE_STAGE_SERVER=$(server "$stage_address")
     THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$stage_address")
     THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
     UPSTAGE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
     UPSTAGE_BACKEND=$(upstream "$name" "$address")
-    UPSTAGE_METRICS=$(address_of "$name" $number "$THEATRES_METRICS_ADDRESS")
-    case $address in
-    *"$name"*) UPSTAGE_MEDIA=$(for_theatre "$THEATRES_MEDIA_FOLDER" "$name") MEDIA_LOCATION=/.nginx/media ;;
-    *) UPSTAGE_MEDIA=off MEDIA_LOCATION='' ;; # on another machine
-    esac
+    UPSTAGE_METRICS=$(for_theatre "$THEATRES_METRICS_ADDRESS" "$name")
+    UPSTAGE_MEDIA=$(for_theatre "$THEATRES_MEDIA_FOLDER" "$name") MEDIA_LOCATION=/.nginx/media
     set +a
     filled=$(settings)
     mkdir -p "$GENERATED_FOLDER/theatres/$name"

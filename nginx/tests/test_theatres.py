@@ -142,29 +142,6 @@ def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(
     assert fresh.request("/.nginx/backend", "second.localhost").status == 404
 
 
-def test_each_theatre_may_have_an_address_of_its_own(fresh: NginxServer) -> None:
-    """Those of another machine have no folder here: their backend sends large media itself."""
-    origin, stage = Origin("third"), EchoServer("stage")
-    fresh.origins += [origin, stage]
-    place = f"unix:{fresh.folder}/*.sock"
-    fresh.settings |= {
-        "THEATRES": "second third",
-        "THEATRES_ADDRESS": f"{place} 127.0.0.1:{origin.port}",
-        "THEATRES_STAGE_ADDRESS": f"{place} 127.0.0.1:{stage.port}",
-    }
-    fresh.start()
-    assert fresh.request("/ws", "third.localhost").text == "third"
-    assert stage_of(fresh, fresh.theatres_stage + 1, {"stage": stage}) == "stage"
-    for name, location in (("second", "/.nginx/media"), ("third", "")):
-        written = (fresh.generated / "theatres" / name / "http.conf").read_text()
-        assert f'set $media_location "{location}";' in written
-    ended = fresh.run_script("reload.sh", THEATRES="second third fourth")
-    assert "does not say where the theatre fourth is" in ended.stdout
-    assert ended.returncode == 1
-    alone = fresh.run_script("reload.sh", THEATRES_ADDRESS=f"127.0.0.1:{origin.port}")
-    assert "does not say where the theatre third is" in alone.stdout
-
-
 @pytest.mark.parametrize(
     ("names", "complaint"),
     [

@@ -11,7 +11,7 @@ from tests.outside.allowed import compare
 from tests.outside.installed import python_tools
 from tests.outside.report import record
 from tests.stack import REPO
-from tests.support.compose import EXTRAS, THEATRES, merged
+from tests.support.compose import EXTRAS, merged, theatre_files
 
 pytestmark = [
     pytest.mark.slow,
@@ -21,7 +21,7 @@ pytestmark = [
 
 def test_compose_files(tmp_path: Path) -> None:
     names = {"COMPOSE_PROJECT_NAME": "x", "BACKEND_IMAGE": "", "POLICYD_IMAGE": ""}
-    stack = merged({**os.environ, **names}, "compose.yaml", *EXTRAS, THEATRES)
+    stack = merged({**os.environ, **names}, "compose.yaml", *EXTRAS, *theatre_files())
     file = tmp_path / "compose.yaml"
     # JSON is YAML. The linter would report every file of a repository below /root.
     file.write_text(json.dumps(stack).replace(str(REPO), "/srv/proscenium"))

@@ -1,14 +1,29 @@
 """Compose's merger of compose.yaml and the files of extras/."""
 
 import json
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
+from tests.stack import REPO
 from tests.support.checks import check, tracked
 
 # All but the one for Swarm, whose words Compose warns about (test_cluster.py).
 EXTRAS = tuple(file for file in tracked("extras/*/compose.yaml") if "cluster" not in file)
-THEATRES = "extras/theatres/example.yaml"  # what `make up THEATRES="second third"` writes
+
 MACHINES = {"MACHINE": "127.0.0.1", "FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINES": "127.0.0.2"}
+
+
+@cache
+def theatre_files() -> tuple[str, ...]:
+    """The Compose files that `make up THEATRES="second third"` writes."""
+    folder = Path(mkdtemp())
+    template = (REPO / "extras" / "theatres" / "theatre.yaml").read_text()
+    for port, name in enumerate(("second", "third"), start=7231):
+        text = template.replace("NAME", name).replace("PUBLISHED_PORT", str(port))
+        (folder / f"{name}.yaml").write_text(text.replace("STAGE_PORT", str(port)))
+    return tuple(map(str, sorted(folder.iterdir())))
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:

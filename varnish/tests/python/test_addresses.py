@@ -41,20 +41,6 @@ def test_an_optional_backend_is_left_out_until_it_is_named(
         assert fresh.request("/", host).text == "backend"
 
 
-def test_each_theatre_may_have_an_address_of_its_own(
-    fresh: VarnishServer, theatres: dict[str, Backend], app: Backend
-) -> None:
-    addresses = (fresh.settings["THEATRES_ADDRESS"], f"127.0.0.1:{app.port}", f"*host:{app.port}")
-    fresh.settings |= {"THEATRES": "second third local", "THEATRES_ADDRESS": " ".join(addresses)}
-    fresh.start()
-    assert fresh.request("/", "second.localhost").text == "second"
-    for host in ("third.localhost", "local.stage.example"):
-        assert fresh.request("/", host).text == "app"
-    ended = fresh.run_script("reload.sh", THEATRES="second third local fourth")
-    assert "does not say where the theatre fourth is" in ended.stdout
-    assert ended.returncode == 1
-
-
 def test_theatres_share_the_cache_but_no_object(fresh: VarnishServer, theatres: dict[str, Backend]) -> None:
     fresh.settings["THEATRES"] = "second third-hall"
     fresh.start()
