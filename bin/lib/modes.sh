@@ -5,6 +5,7 @@
 # use_mode MODE: the commands are those of this way from now on.
 use_mode() {
     mode=$1
+    # shellcheck source=/dev/null  # each is checked by itself
     case $mode in
     containers) . bin/lib/containers.sh ;;
     swarm) . bin/lib/swarm.sh ;;
@@ -20,7 +21,7 @@ use_started_mode() {
     use_mode "$started"
 }
 # native_answers: the stack of this name runs as plain processes.
-native_answers() (. native/native.sh && stack_running)
+native_answers() (use_mode native && stack_running)
 
 # is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
 is_gone() {
