@@ -55,7 +55,7 @@ purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a 
 reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: only that one
 	@bin/stack reset
 
-mirror: ## with EXTRAS=mirror: say which server is active; TO=mirror, TO=backend: move everybody there, with all data
+mirror: ## with EXTRAS=mirror: say which server is active; TO=mirror, TO=backend: move all users there, with all data
 	@bin/mirror
 
 backup: ## write all data of UpStage into one file below backups/, while it runs (FILE=: this file; THEATRE=second: that one's data)

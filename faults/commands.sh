@@ -37,7 +37,7 @@ signal_worker() {
         kill -"$0" "$(child_of "$(child_of 1)")"' "$2"
 }
 
-# unpause SERVICE: `make up` may have continued it already.
+# unpause SERVICE: unless a learner has continued it already.
 unpause() { [ "$(docker inspect -f '{{.State.Paused}}' "$(id_of "$1")")" = false ] || docker compose unpause "$1"; }
 
 # unplug SERVICE NETWORK, plug SERVICE NETWORK: takes the container off a network, and puts it back under its names.

@@ -44,6 +44,8 @@ def main(report: Path) -> int:
 def wrong(measured: Mapping[str, Any]) -> str:
     """Why a row says nothing of a cache: with what too many of its requests ended; empty if it does."""
     total = sum(row["num_requests"] for row in measured["rows"])
+    if not total:
+        return "no request was made"
     ended = Counter(
         {record["outcome"]: record["answers"] for record in measured["caches"] if record["tier"] == "status"}
     )

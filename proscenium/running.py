@@ -183,7 +183,7 @@ class Native(Running):
 
     # A shell of its own: Compose and `make` would take the addresses for the user's settings.
     SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh
-        use_mode native; THEATRES=$(started_theatres)
+        mode=native; THEATRES=$(started_theatres); use_mode native
         "$@" || { code=$?; stack_running || die "The stack is not running. Type: make up"; exit $code; }"""
 
     def where(self, service: str, *command: str) -> list[str]:

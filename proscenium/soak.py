@@ -20,8 +20,7 @@ from proscenium.running import NotRunning, running
 
 EVERY = 60.0  # seconds
 LEAST = 4  # samples: one for the warm-up, and three of which the first and the last are compared
-GROWTH = 1.2  # times the beginning; less is noise
-# Nor is less than this a sign: allocators take megabytes, a visit opens connections, machines are busy.
+GROWTH = 1.2  # times the beginning; less is noise, and so is less than a floor: allocators take megabytes
 FLOORS = {"memory, % of the limit": 2.0, "descriptors": 50.0, "p95, ms": 20.0}
 MEMORY, DESCRIPTORS, P95 = FLOORS
 # Service -> the share of its memory, in per cent, up to which it may grow, and what fills until then.
@@ -35,7 +34,6 @@ FILLS = {
 USE = """set -- /proc/[0-9]*/fd/*; echo $#; cd /sys/fs/cgroup
     cat memory.current memory.max memory.stat 2>/dev/null || # cgroups version 2, or 1
     cd memory && cat memory.usage_in_bytes memory.limit_in_bytes memory.stat"""
-HELD = ("/media/video/", "/speech/")  # responses that are meant to wait
 Sample = dict[str, dict[str, float]]  # measure -> what was measured -> its value
 
 
@@ -70,8 +68,9 @@ def used(text: str) -> tuple[float, float]:
 
 
 def request_p95(log: Iterable[str], since: float) -> float:
-    """Seconds, from nginx's log; a WebSocket (101) is open for as long as its client stays."""
-    lines = (line for line in nginx_lines(log) if line.status != 101 and not line.path.startswith(HELD))
+    """Seconds, from nginx's log, without responses that are meant to wait, such as a WebSocket (101)."""
+    held = ("/media/video/", "/speech/")
+    lines = (line for line in nginx_lines(log) if line.status != 101 and not line.path.startswith(held))
     times = sorted(line.seconds for line in lines if line.seconds is not None and (line.ended or 0) > since)
     if not times:
         raise NotRunning("nginx has logged no request")
@@ -87,8 +86,7 @@ def chat_p95(before: str, now: str) -> float | None:
 
 
 def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
-    """For each series a line, and whether it is a fault: the medians of the first and of the last third
-    after the warm-up, which is a third of the run."""
+    """For each series a line, and whether it is a fault: after a third, the first third against the last."""
     for measure, floor in FLOORS.items():
         for name in dict.fromkeys(name for sample in samples for name in sample[measure]):
             found = [sample[measure][name] for sample in samples if name in sample[measure]]
@@ -124,6 +122,8 @@ def main(minutes: int, folder: Path) -> int:
             print(f"minute {minute}: {said}", end=newline, flush=True)
         time.sleep(EVERY)  # Locust began a little later, and its verdict comes first
     lines += list(judge(samples)) or [("The run was too short to be judged.", True)]
+    if all("chat lines" not in sample[P95] for sample in samples):
+        lines.append(("No chat line was timed.", True))
     failed = any(fault for _, fault in lines)
     last = "FAILED" if failed else "GOOD: nothing grows that has no end"
     text = "\n".join([f"{'':35} {'beginning':>9} {'end':>9}", *(line for line, _ in lines), last]) + "\n"

@@ -40,17 +40,18 @@ backend upstage {
 END
 }
 
-# limit_strangers NAME FETCHES WAIT LINES: the same server once more, for those whom strangers.vcl calls strangers. So many of their
-# fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends. If the server is sick, it is
-# not asked.
+# limit_strangers NAME ADDRESS LIMITS: the same server once more, for those whom strangers.vcl calls strangers, with the time limits of
+# that file. So many of their fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends.
+# nginx waits for Varnish for two seconds, and a fetch that fails is repeated once. If the server is sick, it is not asked.
 limit_strangers() {
-    [ "$2" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
+    [ "$STRANGER_FETCHES" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
     cat <<END
 backend $1_strangers {
-    $4
-    .max_connections = $2;
+    $(in_vcl "$2")
+    $(grep -v -e max_connections -e '^#' "$folder/$3")
+    .max_connections = $STRANGER_FETCHES;
     .wait_limit = $((100 / (1 + $(echo "$THEATRES" | wc -w))));
-    .wait_timeout = $3;
+    .wait_timeout = 0.8s;
 }
 sub vcl_backend_fetch {
     if (bereq.http.X-Stranger && bereq.backend == $1 && std.healthy($1)) { set bereq.backend = $1_strangers; }
@@ -58,15 +59,11 @@ sub vcl_backend_fetch {
 END
 }
 
-# limit_upstage NAME ADDRESS LIMITS: with the time limits of that file. nginx waits for Varnish for two seconds, and a fetch that
-# fails is repeated once.
-limit_upstage() { limit_strangers "$1" "$STRANGER_FETCHES" 0.8s "$(in_vcl "$2") $(grep -v -e max_connections -e '^#' "$folder/$3")"; }
-
 # declare_theatre NAME: its backend, and the rule that chooses it.
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
-    limit_upstage "theatre_$1" "$address" theatre_limits.vcl
+    limit_strangers "theatre_$1" "$address" theatre_limits.vcl
 }
 
 # declare_site: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
@@ -96,7 +93,7 @@ write_vcl() {
     {
         [ -z "$SITE" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
-        limit_upstage upstage "$BACKEND_ADDRESS" limits.vcl
+        limit_strangers upstage "$BACKEND_ADDRESS" limits.vcl
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$SITE" ]; then

@@ -21,7 +21,7 @@ check() {
 check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' \
     BACKEND_ADDRESS=unix:/run/proscenium/backend/upstage.sock SITE_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with one * for the name' \
-    'unix:/[^][:space:]"$;{}\:*]*[*][^][:space:]"$;{}\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
+    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'THEATRES_ADDRESS=unix:/run/proscenium/*/upstage.sock'
 check 'a path, such as /health' '/[0-9A-Za-z._~/?=%-]*' SITE_HEALTH=
 check 'varnish, or varnish- and a word such as varnish-2' 'varnish(-[a-z0-9.]+)*' VARNISH_NAME=varnish

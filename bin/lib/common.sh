@@ -56,7 +56,7 @@ if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheel
 require_engine() { [[ $(docker ps 2>&1 >/dev/null) != *"permission denied"* ]] || die "$engine_denied"; }
 engine_denied="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
 
-# active_server: the service that has everybody and the newest data: the backend, or the mirror (extras/mirror).
+# active_server: the service with the newest data, where all users are: the backend, or the mirror (extras/mirror).
 active_server() { if [ -e "$mirror_is_active" ]; then echo mirror; else echo backend; fi; }
 
 . bin/lib/theatres.sh
@@ -76,12 +76,16 @@ override_is_ours() {
 # out: only plain Compose commands need it, because `make` exports the image names.
 users_files=${COMPOSE_FILE:-}
 choose_files() {
-    if [ -z "$users_files" ]; then choose_extras; else COMPOSE_FILE=$users_files; fi
+    COMPOSE_FILE=$users_files
+    if [ -z "$users_files" ]; then choose_extras; else choose_mirror; fi
+    export COMPOSE_FILE
+}
+# choose_mirror: if the mirror is active, it runs whatever EXTRAS says.
+choose_mirror() {
     if [ -e "$mirror_is_active" ]; then
         chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml
         COMPOSE_FILE+=:extras/mirror/active.yaml
     fi
-    [ -z "$COMPOSE_FILE" ] || export COMPOSE_FILE
 }
 choose_extras() {
     local extra extras=${EXTRAS:-} known file
@@ -104,6 +108,8 @@ choose_extras() {
     for file in "$theatres_folder"/*.yaml; do
         if [ -e "$file" ]; then COMPOSE_FILE+=:$file; fi
     done
+    choose_mirror
+    if chosen extras/mirror/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/mirror/ring.yaml; fi
     if [ -e $override ] && ! override_is_ours; then COMPOSE_FILE+=:$override; fi
 }
 # chosen FILE: succeeds if FILE is one of the Compose files in use.

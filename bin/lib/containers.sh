@@ -45,8 +45,12 @@ say_why_unhealthy() {
     [ -z "$outdated" ] || die "Another version of this checkout has made ${outdated// /, } otherwise." \
         "Type: make backup, make down, docker volume rm $outdated, make up, and make restore if data are missing"
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
-        awk '$2 != "created" && $3 != "healthy" && !($2 == "running" && NF == 2) { print $1 }')
+        awk '$2 != "created" && ($3 != "healthy" || $2 == "paused") && !($2 == "running" && NF == 2) { print $1 }')
     for service in "${failed[@]}"; do
+        if [ -n "$(container_ids "$service" --filter=status=paused)" ]; then
+            reasons+=$'\n'"$service is paused. Type: docker compose unpause $service"
+            continue
+        fi
         step "$service"
         log=$(docker compose logs --no-log-prefix --tail 20 "$service" 2>&1) || true
         say "$log"
@@ -64,6 +68,14 @@ stack_clean() {
     stack_volumes | xargs -r docker volume rm >/dev/null
 }
 stack_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
+# is_left_out SERVICE: it has no container by choice (scale: 0).
+is_left_out() {
+    case $1 in
+    backend | mirror) [ "$1" != "$(active_server)" ] || without upstage ;;
+    policyd | locust) without "$1" ;;
+    *) false ;;
+    esac
+}
 # Also the services that have ended, and those that are missing.
 stack_status() {
     local wrong
@@ -71,7 +83,8 @@ stack_status() {
     # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
     if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || true; fi
     wrong=$({
-        docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' && docker compose config --services | sed 's/$/ expected/'
+        docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' &&
+            docker compose config --services | while read -r service; do is_left_out "$service" || echo "$service expected"; done
     } | awk '
         BEGIN {
             cure["stopped"] = cure["created"] = cure["dead"] = "make up"

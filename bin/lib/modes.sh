@@ -116,5 +116,8 @@ require_running() {
 ask_stack() { STACK_MODE=$mode exec "${python[@]}" -m "$@"; }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
+# refuse_on_mirror: for faults and lessons, which are about the backend.
+refuse_on_mirror() { [ "$(active_server)" = backend ] || die "The mirror is active, and this command is about the backend. Type: make mirror TO=backend"; }
+
 # active_upstage ARGUMENT...: runs `upstage` on the active server.
 active_upstage() { stack_upstage "$(active_server)" "$@"; }

@@ -25,10 +25,15 @@ started_theatres() {
     echo "${running[*]}"
 }
 
-# write_theatres: fills the files, in the order of the list, which is that of the ports.
+# write_theatres: fills the files, in the order of the list, which is that of the ports. One in the user's own COMPOSE_FILE must be
+# named there.
 write_theatres() {
     local number template text file
     local -A suffix_of=([theatre]="" [ring]=.ring)
+    for number in "${!theatres[@]}"; do
+        file=$(file_of "$number").yaml
+        [[ -z $users_files || :$users_files: == *:"$file":* ]] || die "THEATRES needs the file $file: add it to COMPOSE_FILE"
+    done
     rm -rf "$theatres_folder"
     for number in "${!theatres[@]}"; do
         mkdir -p "$theatres_folder"
@@ -38,15 +43,13 @@ write_theatres() {
             text=${text//NAME/${theatres[number]}}
             text=${text//STAGE_PORT/$((7231 + number))}
             text=${text//PUBLISHED_PORT/$((THEATRES_SWF_PORT + number))}
-            file=$(printf '%s/%02d-%s' "$theatres_folder" $((number + 1)) "${theatres[number]}")
-            echo "$text" >"$file${suffix_of[$template]}.yaml"
+            echo "$text" >"$(file_of "$number")${suffix_of[$template]}.yaml"
         done
     done
     choose_files
-    for file in "$theatres_folder"/*.yaml; do
-        [ ! -e "$file" ] || chosen "$file" || die "THEATRES needs the file $file: add it to COMPOSE_FILE"
-    done
 }
+# file_of NUMBER: the path of a theatre's file, without its ending.
+file_of() { printf '%s/%02d-%s' "$theatres_folder" $(($1 + 1)) "${theatres[$1]}"; }
 
 # theatre_ports: the stage port of each, as lines of "variable number".
 theatre_ports() {

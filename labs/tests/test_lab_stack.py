@@ -80,11 +80,11 @@ seconds = 60
 [[cells]]
 topology = ["direct", "default"]
 
-[topologies.direct]
+[topology.direct]
 url = "http://backend:8081"
 bytes = 75_000
 
-[topologies.default]
+[topology.default]
 url = "http://nginx:8000"
 host = "upstage.localhost"
 bytes = 75_000

@@ -15,7 +15,6 @@ LOGS = {
     "nginx": '1.2.3.4 "GET /a?b HTTP/1.1" HOST 200 9 0.3s answered=ANSWERED cache="CACHE" '
     f"visitor=stranger at=1.5 id={ID}\nan error without an id\n",
     "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
-    "mirror": "",
     "second": "",
 }
 
@@ -71,7 +70,7 @@ def traced(
         headers = {"x_request_id": ID, "server": "UpStage"} | ({"cache_status": cache} if cache else {})
         origin.answer = lambda _: response(b"x" * 300_000, **headers)
         ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed one
-        places = {"BIND_ADDR": "127.0.0.1", "THEATRES": "second third", "BACKENDS": "backend mirror"}
+        places = {"BIND_ADDR": "127.0.0.1", "THEATRES": "second third", "BACKENDS": "backend"}
         for name, value in {**ports, **places, "URL": url, **settings}.items():
             monkeypatch.setenv(name, value)
         trace.main()

@@ -114,7 +114,7 @@ case $SITE_DEFAULT in
 on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
 esac
-SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES" | tr -s ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) # the first one is in maps
+SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES" | tr -s ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) # each once
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER

@@ -25,7 +25,7 @@ check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0
     POLICYD_ADDRESS=unix:/run/proscenium/policyd/policyd.sock LOCUST_ADDRESS=locust:8089 OBSERVE_ADDRESS=prometheus:9090 \
     TRACES_ADDRESS=exporter:9100 SITE_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with one * for the name' \
-    'unix:/[^][:space:]"$;{}\:*]*[*][^][:space:]"$;{}\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
+    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
     'THEATRES_ADDRESS=unix:/run/proscenium/*/upstage.sock' 'THEATRES_STAGE_ADDRESS=unix:/run/proscenium/*/upstage-stage.sock' \
     'THEATRES_METRICS_ADDRESS=*:9110'
 check 'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts' \

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from nginx.tests.nginx_server import NginxServer
-from tests.support.origin import EchoServer, Origin, Request, response
+from tests.support.origin import Request, response
 from tests.support.wait import wait_until
 
 
@@ -16,27 +16,6 @@ def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:
         assert server.request("/gone", host).status == 503
         origin.listen()
         assert server.request("/back", host).text == origin.name
-
-
-def test_a_socket_that_another_process_replaces_is_used_at_once(server: NginxServer) -> None:
-    """A mirror starts in place of a backend, which may still listen, on a socket that has lost its path."""
-    assert server.request("/before", "nginx.localhost").text == "backend"
-    mirror = Origin("mirror", server.sockets / "m.sock")
-    stage = EchoServer("stage", server.sockets / "s.sock")
-    before = server.backend_stage.connections
-    (server.sockets / "m.sock").replace(server.sockets / "backend.sock")
-    (server.sockets / "s.sock").replace(server.sockets / "backend-stage.sock")
-    try:
-        with server.connect(server.stage) as connection:
-            assert connection.recv(100).startswith(b"PROXY TCP4 127.0.0.1 ")
-        assert (stage.connections, server.backend_stage.connections) == (1, before)
-        server.backend.close()  # killed, by its watchdog: only now its idle connections end
-        assert {server.request("/", "nginx.localhost").text for _ in range(20)} == {"mirror"}
-    finally:
-        for origin in (mirror, stage, server.backend, server.backend_stage):
-            origin.close()
-        server.backend.listen()
-        server.backend_stage.listen()
 
 
 def test_a_failed_post_is_not_repeated(server: NginxServer) -> None:

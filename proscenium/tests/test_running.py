@@ -21,14 +21,14 @@ mirror 5e running
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[list[str]]]:
-    """asked(listed): the commands from now on; the engine lists these containers, and `cat` prints mirror."""
+    """asked(listed): the commands from now on; the engine lists these containers."""
 
     def begin(listed: str) -> list[list[str]]:
         commands: list[list[str]] = []
 
         def run(command: list[str], **_: object) -> SimpleNamespace:
             commands.append(command)
-            said = {"ps": listed, "cat": "mirror 7\n"}.get(command[1 if "ps" in command else -2], "said\n")
+            said = listed if "ps" in command else "said\n"
             return SimpleNamespace(returncode=0, stdout=said.encode(), stderr=b"")
 
         monkeypatch.setattr(subprocess, "run", run)

@@ -164,7 +164,6 @@ def restore(settings: Settings, options: argparse.Namespace) -> int:
 
     from upstage.backup import restore as restoring
     from upstage.backup.archive import ArchiveError
-    from upstage.state.copies import CopyError
     from upstage.state.data_lock import InUseError
 
     def listed(folders: dict[Path, int]) -> str:
@@ -184,7 +183,7 @@ def restore(settings: Settings, options: argparse.Namespace) -> int:
             print(f"restored: {restoring.restore(data, media, archive, options.move)}")
             if kept := restoring.replaced(data, media):
                 print(f"replaced data: {listed(kept)}")
-    except (ArchiveError, InUseError, CopyError, sqlite3.Error, OSError) as error:
+    except (ArchiveError, InUseError, sqlite3.Error, OSError) as error:
         only = options.check or options.remove_replaced
         return fail(error if only else f"nothing was restored: {error}")
     return 0

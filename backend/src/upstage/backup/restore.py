@@ -38,18 +38,27 @@ def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) ->
     """Replace the data by those of a backup, in which no user is signed in; return its manifest.
 
     `moving`: the backup is of another server that has just stopped (extras/mirror). Its users stay signed in,
-    and what an earlier move has replaced goes. Raise ArchiveError, InUseError, CopyError, sqlite3.Error,
-    OSError: then nothing has changed.
+    and what an earlier move has replaced goes. Raise ArchiveError, InUseError, sqlite3.Error, OSError:
+    then nothing has changed.
     """
-    with unused(data), unpacked(data, media, archive) as (manifest, (new_data, new_media)):
-        name = MOVED if moving else dated_name()
-        old_data, old_media = data / name, media / f".{name}"
+    name = MOVED if moving else dated_name()
+    old_data, old_media = data / name, media / f".{name}"
+    data.mkdir(parents=True, exist_ok=True)
+    with unused(data):
         if moving:
-            for folder in (old_data, old_media):
-                shutil.rmtree(folder, ignore_errors=True)
+            with settled(data):
+                for folder in (old_data, old_media):
+                    shutil.rmtree(folder, ignore_errors=True)
+        return _replace(data, media, archive, (old_data, old_media), sign_out=not moving)
+
+
+def _replace(data: Path, media: Path, archive: BinaryIO, old: tuple[Path, Path], sign_out: bool) -> Manifest:
+    """Move what is there into the `old` folders, and the content of the archive into its place."""
+    old_data, old_media = old
+    with unpacked(data, media, archive) as (manifest, (new_data, new_media)):
         if old_data.exists() or old_media.exists():
-            raise FileExistsError(f"{name} is the name of an earlier restore: try again")
-        if not moving:
+            raise FileExistsError(f"{old_data.name} is the name of an earlier restore: try again")
+        if sign_out:
             sign_out_all(new_data / FILE)
         moves = [(path, old_media / path.name) for path in media.glob("[!.]*")]
         moves += [(path, media / path.name) for path in new_media.iterdir()]
