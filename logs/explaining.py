@@ -91,11 +91,12 @@ def kept(seen: Request) -> str:
 
 
 def answered(fetch: Transaction) -> str:
-    """What the backend's response said, and when; empty if there was none."""
+    """What a backend's response said, and when; empty if there was none."""
     status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
     said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
     after = (fetch.until("Beresp") or 0) * 1000
-    return f"answered {status} after {after:.1f} ms, {said}" if status else ""
+    backend = " ".join(opened.split()[1] for opened in fetch.all("BackendOpen")[-1:])  # theatre_second
+    return f"{backend} answered {status} after {after:.1f} ms, {said}".strip() if status else ""
 
 
 def stored(seen: Request, fetch: Transaction) -> str:

@@ -94,17 +94,20 @@ def test_a_backup_goes_where_it_is_told_to(bare: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "FILE=nowhere/x.tar.gz: there is no such folder.\n")
 
 
-# The steps of a restore, in the log of the engine.
-STEPS = re.compile(
-    r"^(?:compose --progress quiet run --rm --no-deps -T|exec -i \d upstage|stop|start) .*$", re.M
-)
+# A restore, in the log of the engine.
+def steps(log: Path) -> list[str]:
+    """What was done, and to which container: in it, aside, to it."""
+    aside = re.sub(r"^run .*--volumes-from (\d) .*(upstage .*)$", r"aside \1 \2", log.read_text(), flags=re.M)
+    return re.findall(r"^(?:aside|exec -i \d upstage|stop|start) .*$", aside, re.M)
+
+
 RESTORE = (
     "*'upstage restore --check') cat >checked; echo the data",
     "*'upstage restore') cat >restored; echo restored",
     "stop*|start*|'exec -i 1 upstage purge'*)",
     "inspect*Health*) echo healthy",
 )
-ASIDE = "compose --progress quiet run --rm --no-deps -T backend upstage restore"
+ASIDE = "aside 1 upstage restore"
 PURGES = [f"exec -i 1 upstage purge / --tag {tag}" for tag in ("media", "lessons")]
 
 
@@ -118,7 +121,7 @@ def test_the_newest_backup_is_checked_before_the_backend_is_stopped(bare: Path) 
     assert (bare / "checked").read_text() == (bare / "restored").read_text() == "the newest"
     assert "It has the data\n" in done.stdout
     assert "\nrestored\n" in done.stdout
-    assert STEPS.findall(log.read_text()) == [f"{ASIDE} --check", "stop 1", ASIDE, "start 1", *PURGES]
+    assert steps(log) == [f"{ASIDE} --check", "stop 1", ASIDE, "start 1", *PURGES]
 
 
 def test_the_data_of_the_active_server_are_replaced(bare: Path) -> None:
@@ -126,9 +129,9 @@ def test_the_data_of_the_active_server_are_replaced(bare: Path) -> None:
     log = engine(bare, "ps*service=mirror*) echo 2", "'exec -i 2 upstage purge'*)", *RESTORE)
     old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
     assert command(bare, "restore").returncode == 0
-    aside = ASIDE.replace("backend", "mirror")
+    aside = ASIDE.replace("1", "2")
     purges = [purge.replace("-i 1", "-i 2") for purge in PURGES]
-    assert STEPS.findall(log.read_text()) == [f"{aside} --check", "stop 2", aside, "start 2", *purges]
+    assert steps(log) == [f"{aside} --check", "stop 2", aside, "start 2", *purges]
 
 
 def test_a_backup_that_is_refused_stops_nothing(bare: Path) -> None:
@@ -144,7 +147,7 @@ def test_after_a_restore_that_fails_the_backend_starts_again(bare: Path) -> None
     old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
     done = command(bare, "restore")
     assert (done.returncode, done.stderr) == (1, "The data are those that were there before.\n")
-    assert STEPS.findall(log.read_text())[-1] == "start 1"
+    assert steps(log)[-1] == "start 1"
 
 
 def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
@@ -170,7 +173,7 @@ def test_what_restores_have_replaced_is_removed_while_the_stack_runs(bare: Path)
     log = engine(bare, "*'upstage restore --remove-replaced') echo removed: both")
     done = command(bare, "restore", REMOVE="replaced")
     assert (done.returncode, done.stdout) == (0, "removed: both\n")
-    assert STEPS.findall(log.read_text()) == [f"{ASIDE} --remove-replaced"]
+    assert steps(log) == [f"{ASIDE} --remove-replaced"]
 
 
 @pytest.mark.parametrize(

@@ -32,18 +32,24 @@ stack_up() {
         tail -n 5 ".run/logs/up-$COMPOSE_PROJECT_NAME.log"
         say_why_unhealthy
     fi
+    name_outdated_volumes
     # Compose re-creates a service when its settings change, not when a mounted file does.
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
+}
+
+# Another version of this checkout may have made a volume with other options. Compose leaves it: to make it again removes its data.
+name_outdated_volumes() {
+    local names
+    names=$(sed -n "s/.*Volume \"\([^\"]*\)\" exists but doesn't match.*/\1/p" ".run/logs/up-$COMPOSE_PROJECT_NAME.log" | sort -u | xargs)
+    [ -z "$names" ] || say "Made otherwise by another version: ${names// /, }. To make them again, type: make backup," \
+        "make down, docker volume rm $names, make up (and make restore if they held data)"
 }
 
 # Prints the last lines of the services that have failed, not of those that wait for them or have no health check, and at
 # the end the reasons.
 say_why_unhealthy() {
-    local service failed log check reasons='' outdated
-    # Compose asks whether it may make such a volume again, and would remove its data.
-    outdated=$(sed -n "s/.*Volume \"\([^\"]*\)\" exists but doesn't match.*/\1/p" ".run/logs/up-$COMPOSE_PROJECT_NAME.log" | sort -u | xargs)
-    [ -z "$outdated" ] || die "Another version of this checkout has made ${outdated// /, } otherwise." \
-        "Type: make backup, make down, docker volume rm $outdated, make up, and make restore if data are missing"
+    local service failed log check reasons=''
+    name_outdated_volumes
     mapfile -t failed < <(docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' |
         awk '$2 != "created" && ($3 != "healthy" || $2 == "paused") && !($2 == "running" && NF == 2) { print $1 }')
     for service in "${failed[@]}"; do
@@ -103,8 +109,16 @@ stack_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0
 stack_logs() { docker compose logs --follow --tail 50; }
 # stack_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
 stack_upstage() { container_exec "$1" upstage "${@:2}"; }
-# stack_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it.
-stack_aside() { docker compose --progress quiet run --rm --no-deps -T "$1" upstage "${@:2}"; }
+# stack_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it. (`docker compose run`
+# could ask about a volume, and take what it is given for the answer.)
+stack_aside() {
+    local id
+    id=$(container_ids "$1" --all | head -n 1)
+    [ -n "$id" ] || die "There is no container of $1. Type: make up"
+    docker run --rm -i --network none --cap-drop ALL --volumes-from "$id" \
+        --env-file <(docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' "$id") \
+        "$(docker inspect -f '{{.Image}}' "$id")" upstage "${@:2}"
+}
 stack_stop() { container_ids "$1" --all | xargs -r docker stop; }
 # stack_start SERVICE: starts its container as it was, and waits until it is healthy.
 stack_start() {
