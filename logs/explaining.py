@@ -95,8 +95,8 @@ def answered(fetch: Transaction) -> str:
     status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
     said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
     after = (fetch.until("Beresp") or 0) * 1000
-    backend = " ".join(opened.split()[1] for opened in fetch.all("BackendOpen")[-1:])  # theatre_second
-    return f"{backend} answered {status} after {after:.1f} ms, {said}".strip() if status else ""
+    names = [opened.split()[1].removesuffix("_strangers") for opened in fetch.all("BackendOpen")]
+    return " ".join([*names[-1:], f"answered {status} after {after:.1f} ms, {said}"]) if status else ""
 
 
 def stored(seen: Request, fetch: Transaction) -> str:
