@@ -10,13 +10,7 @@ import pytest
 from tests.support.program import PATH
 from varnish.tests.python.varnish_server import QUICK, VARNISH
 
-WRITTEN = {
-    "backends.vcl",
-    "site_backend.vcl",
-    "rules.vcl",
-    "starter.vcl",
-    "site_analytics.vcl",
-}  # by start.sh
+WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl", "starter.vcl"}  # by start.sh
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 STARTER = sorted(
     (VARNISH.parent / "starter" / "tests").glob("*.vtc")
