@@ -46,9 +46,10 @@ def wrong(measured: Mapping[str, Any]) -> str:
     total = sum(row["num_requests"] for row in measured["rows"])
     if not total:
         return "no request was made"
-    ended = Counter(
-        {record["outcome"]: record["answers"] for record in measured["caches"] if record["tier"] == "status"}
-    )
+    ended: Counter[str] = Counter()
+    for record in measured["caches"]:  # one for each row
+        if record["tier"] == "status":
+            ended[record["outcome"]] += record["answers"]
     ended["no answer"] = total - ended.total()
     others = Counter({status: number for status, number in ended.items() if status[0] != "2" and number > 0})
     if others.total() <= WRONG * total:

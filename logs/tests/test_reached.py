@@ -25,7 +25,7 @@ PASSED = """\
 
 
 def measured(topology: str, **statuses: int) -> dict[str, Any]:
-    """A measurement of 100 requests in 10 seconds."""
+    """A measurement of 100 requests in 10 seconds, with the counts of two paths."""
     counts = statuses or {"s200": 100}
     return {
         "topology": topology,
@@ -34,7 +34,9 @@ def measured(topology: str, **statuses: int) -> dict[str, Any]:
         "hit_ratio": 0.667,
         "rows": [{"num_requests": 100}],
         "caches": [
-            {"tier": "status", "outcome": name[1:], "answers": number} for name, number in counts.items()
+            {"row": path, "tier": "status", "outcome": name[1:], "answers": part}
+            for name, number in counts.items()
+            for path, part in (("/a", number // 2), ("/b", number - number // 2))
         ],
     }
 
