@@ -144,7 +144,9 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert closed.returncode == 0, closed.stderr
     assert left_over() == []
     assert not folder.exists()
-    assert "1,1,A first hit" in (checkout / ".run" / "class.before" / "results.csv").read_text()
+    assert (
+        f"1,1,{lessons()[0].title},done" in (checkout / ".run" / "class.before" / "results.csv").read_text()
+    )
 
 
 def interrupt_an_opening(checkout: Path) -> None:
