@@ -10,7 +10,7 @@ row is missing, or if more than a tenth of its requests ended otherwise than wit
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ def main(report: Path) -> int:
         return 1
     print(f"Of 100 requests a cache answers {100 * measured['hit_ratio']:.3g}.")
     log = running().varnish("varnishlog", "-d", "-g", "request", "-q", "ReqHeader:X-Site")
-    began, ended = measured["began"], measured["began"] + measured["seconds"]
-    print(*why(one for one in requests(log.splitlines()) if began <= one.client.began <= ended), sep="\n")
+    began = measured["began"]
+    print(*why(list(requests(log.splitlines())), began, began + measured["seconds"]), sep="\n")
     return 0
 
 
@@ -61,12 +61,18 @@ def wrong(measured: Mapping[str, Any]) -> str:
     )
 
 
-def why(seen: Iterable[Request]) -> Iterator[str]:
+def why(seen: Sequence[Request], began: float, ended: float) -> Iterator[str]:
     """A line for each reason why requests reached the application, the most frequent first."""
     paths: dict[str, Counter[str]] = defaultdict(Counter)
+    fetched = {fetch.xid: one for one in seen for fetch in one.fetches}
     for one in seen:
-        if any(fetch.reason != "bgfetch" for fetch in one.fetches):
-            paths["; ".join(by_varnish(one)) or one.outcome][one.path] += 1
+        if began <= one.client.began <= ended and any(fetch.reason != "bgfetch" for fetch in one.fetches):
+            first = one  # or, if it met a mark, the one whose response left it, maybe in the warm-up
+            while mark := first.client.first("HitPass") or first.client.first("HitMiss"):
+                if (number := int(mark.split()[0])) not in fetched:
+                    break
+                first = fetched[number]
+            paths["; ".join(by_varnish(first)) or first.outcome][one.path] += 1
     total = sum(found.total() for found in paths.values())
     if not total:
         yield "Varnish's log has no request that reached the application."

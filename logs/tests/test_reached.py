@@ -22,6 +22,9 @@ PASSED = """\
 **  << BeReq    >> {0}1
 --  Begin          bereq {0} pass
 """
+MARKED = PASSED.replace(
+    "VCL_Log        rule: a cookie", "HitPass        101 59.0"
+)  # by the first one's response
 
 
 def measured(topology: str, **statuses: int) -> dict[str, Any]:
@@ -58,9 +61,13 @@ def test_the_reasons_are_those_of_the_run_and_without_its_row_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], moved: str, code: int
 ) -> None:
     stack = create_autospec(Running)
-    stack.varnish.return_value = "".join(
-        PASSED.format(number, second, path)
-        for number, second, path in ((10, 1001, "/a"), (20, 1002, "/a"), (30, 1003, "/b"), (40, 900, "/old"))
+    stack.varnish.return_value = PASSED.format(10, 900, "/a") + "".join(
+        text.format(number, second, path)
+        for text, number, second, path in (
+            (MARKED, 20, 1001, "/a"),
+            (PASSED, 30, 1002, "/a"),
+            (PASSED, 40, 1003, "/b"),
+        )
     )
     monkeypatch.setattr(reached, "running", lambda: stack)
     rows = [
