@@ -97,8 +97,8 @@ class-status: ## show each copy's health and the lessons that are done (CSV=1: e
 class-page: ## serve a page for the projector: who is at which lesson, and for how long, until Ctrl-C
 	@bin/class page
 
-class-check:
-	@bin/gone class-check
+class-check cluster-up cluster-status cluster-down cluster-demo:
+	@bin/gone $@
 
 class-reset: ## restore the copy WHO=7 as shipped: files, data, lessons; its passwords stay
 	@bin/class reset $(WHO)
@@ -111,19 +111,6 @@ bundle: ## write one archive that opens the stack on a machine without internet:
 
 slides: ## write the slides and the cheat sheet to .run/slides, as a page and as PDFs (docs/teaching.md)
 	@bin/slides
-
-##@ Spread over machines
-cluster-up: ## start the stack on the Docker Swarm of the current context, or update it (extras/cluster/README.md)
-	@EXTRAS=cluster,$(EXTRAS) bin/cluster up
-
-cluster-status: ## show which node runs what, and whether it is healthy
-	@bin/cluster status
-
-cluster-down: ## stop it; asks before it removes data
-	@bin/cluster down
-
-cluster-demo: ## open three machines in network namespaces of this one, with the stack on a Swarm (as root; labs/cluster/README.md)
-	@KEEP=1 bin/lab cluster
 
 ##@ Measure
 load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=30s, and judge the run (CLASSES=Reader: these users; ARRIVALS=4: visits a second, whether or not earlier ones have ended; CRAWL=300: requests a second by crawlers with CRAWL_ADDRESSES=1000, ROBOTS=obey; EXAMPLE=01: loadtest/README.md)

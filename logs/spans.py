@@ -56,12 +56,20 @@ def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
     root = Span("nginx", line.method, began, line.ended, id, facts, failed)
     root.notes = [why] if why else []
     root.spans = [in_varnish(request) for request in seen]
-    made = {span.id: span for _, span in root.walk()}
-    for each in backend:
-        # nginx's own span is not in its access log, so what no other span asked for is taken for that one's.
-        if asked := made.get(each.parent, None if line.span else root):
-            asked.spans.append(in_backend(each))
+    alone = attach([root], backend)
+    if not line.span:  # it is not in the access log, so what no other span asked for is taken for that one's
+        root.spans += alone
     return root
+
+
+def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
+    """Put each page of the backend below the span that asked for it; return those that none of these did."""
+    made = {span.id: span for root in roots for _, span in root.walk()}
+    alone: list[Span] = []
+    for line in backend:
+        page = in_backend(line)
+        (made[line.parent].spans if line.parent in made else alone).append(page)
+    return alone
 
 
 def in_varnish(request: Request) -> Span:

@@ -17,12 +17,14 @@ from proscenium.running import NotRunning, running
 
 from .explaining import of_varnish
 from .serverlogs import Line, backend_lines, nginx_lines
-from .spans import lines, tree
+from .spans import attach, in_varnish, lines, tree
 from .varnishlog import Request, requests
 
 URL = re.compile(r"(?:http://([^/:]+)(?::(\d+))?)?(/\S*)")
 SHOWN = ("Cache-Status", "Server-Timing", "Age", "Location")  # the headers that describe the outcome
+ASKED = re.compile("backend:|varnish:(stale|error)")  # the outcomes for which a backend was asked
 FLUSHED = 1.5  # seconds: nginx writes its log once a second
+TITLE = f"\n{'when':<84} after     for"
 BOLD, OFF = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
 
 
@@ -65,21 +67,41 @@ def logged(service: str, word: str) -> list[str]:
 def main() -> None:
     """Print what each server did. Raise Refused or NotRunning."""
     if identity := os.environ.get("ID", ""):
-        line = earlier(identity)
-        show(f"{line.method} http://{line.host}{line.url}", [str(line.status)])
-        follow(line)
+        if not re.fullmatch("[0-9a-f]{32}", identity):
+            raise Refused("ID is the X-Request-Id of a response: 32 digits from 0 to f")
+        if line := earlier(identity):
+            show(f"{line.method} http://{line.host}{line.url}", [str(line.status)])
+            follow(line)
+        else:
+            follow_from_elsewhere(identity)
     elif made := make():
         follow(made)
 
 
-def earlier(identity: str) -> Line:
-    """Find a request in nginx's log. Raise Refused without one."""
-    if not re.fullmatch("[0-9a-f]{32}", identity):
-        raise Refused("ID is the X-Request-Id of a response: 32 digits from 0 to f")
-    log = logged("nginx", f"id={identity}")
-    if line := next(nginx_lines(log), None):
-        return line
-    raise Refused(f"nginx's log no longer has the request {identity}")
+def earlier(identity: str) -> Line | None:
+    """The request in nginx's log."""
+    return next(nginx_lines(logged("nginx", f"id={identity}")), None)
+
+
+def in_varnishlog(identity: str) -> list[Request]:
+    """What Varnish's log has of a request. Raise NotRunning."""
+    by_id = f'ReqHeader:X-Request-Id eq "{identity}"'
+    return requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
+
+
+def follow_from_elsewhere(identity: str) -> None:
+    """Print what Varnish and the backend have of a request that came to another machine's nginx, or whose
+    line is gone. Raise Refused if they have nothing.
+    """
+    roots = [in_varnish(request) for request in in_varnishlog(identity)]
+    services = [*os.environ["THEATRES"].split(), *os.environ["BACKENDS"].split()]
+    pages = [line for service in services for line in logged(service, identity)]
+    roots += attach(roots, backend_lines(pages))
+    if not roots:
+        raise Refused(f"no log here has the request {identity}, or no longer")
+    for root in roots:
+        show(TITLE, lines(root))
+    print("\nnginx: its log has no such request; it may have come to another machine")
 
 
 def make() -> Line | None:
@@ -102,31 +124,37 @@ def make() -> Line | None:
     if port == web_port:
         return Line("GET", path, 0, 0, identity, host="direct.localhost", answered="backend:none")
     time.sleep(FLUSHED)
-    return earlier(identity)
+    if line := earlier(identity):
+        return line
+    raise Refused(f"nginx's log no longer has the request {identity}")
 
 
 def follow(line: Line) -> None:
     """Print what each server did with a request, as a tree with the reasons; then what no log has of it."""
-    by_id = f'ReqHeader:X-Request-Id eq "{line.id}"'
     missing = []
     found: list[Request] = []
-    try:
-        found = requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
-    except NotRunning as error:  # perhaps that is why
-        missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
-    if not found and not missing and of_varnish(line):
-        missing.append("varnish: its log no longer has the request")
+    other = re.match(r"varnish-(\d[\d.]+);", line.cache)
+    if other and other[1] != os.environ.get("MACHINE"):
+        missing.append(f"varnish: that of {other[1]} has answered. Type there: make trace ID={line.id}")
+    else:
+        try:
+            found = in_varnishlog(line.id)
+        except NotRunning as error:  # perhaps that is why
+            missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
+        if not found and not missing and of_varnish(line):
+            missing.append("varnish: its log no longer has the request")
     pages: list[str] = []
     own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
     backends = [] if own_site else backends_of(line)
     for backend in backends:
         pages += logged(backend, line.id)
-    if not (backends or own_site):
-        missing.append("backend: it runs on the first machine, whose log has it")
+    if not (backends or own_site) and ASKED.match(line.answered):
+        first = os.environ["FIRST_MACHINE"]
+        missing.append(f"backend: it runs on {first}. Type there: make trace ID={line.id}")
     if line.host == "direct.localhost":
         show("\nnginx copied the bytes: it reads no HTTP on this port", pages)
         return
-    show(f"\n{'when':<84} after     for", lines(tree(line, found, backend_lines(pages))))
+    show(TITLE, lines(tree(line, found, backend_lines(pages))))
     if own_site:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
         missing.append(f"your application {f'was asked {fetches} times' if fetches else 'was not asked'}")

@@ -34,7 +34,8 @@ registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # Each image carries a checksum of what it is made from; an image whose checksum is still right is not built again.
 ensure_offline_images() {
-    local target content targets=(nginx varnish python locust)
+    local target content targets=(nginx varnish python)
+    if ! is_other_machine; then targets+=(locust); fi
     if chosen extras/observe/compose.yaml; then targets+=(prometheus); fi
     ensure_base
     content=$({ docker image inspect -f '{{.RootFS.Layers}}' proscenium/base:trixie && cat offline/Dockerfile loadtest/requirements.lock; } | cksum | tr ' ' -)

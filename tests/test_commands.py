@@ -35,7 +35,7 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
             "native mode has no relay",
         ),
         ("mirror", {"TO": "elsewhere"}, "TO is 'elsewhere'; it can be backend or mirror."),
-        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: cluster direct edge inspect"),
+        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: direct edge inspect"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused(

@@ -47,7 +47,7 @@ def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str)
 
 
 def test_nginx_and_locust_learn_whether_other_machines_reach_them(compose: None) -> None:
-    """Then the comparison names do not answer. (In a Swarm they always do: test_cluster.py.) Locust's page
+    """Then the comparison names do not answer. Locust's page
     requires a password, which a new container finds where the last one has left it (loadtest/tests)."""
     services = merged(os.environ | {"BIND_ADDR": "[::]"}, "compose.yaml")["services"]
     for name in ("nginx", "locust"):
@@ -119,7 +119,7 @@ def test_nginx_is_stopped_by_sigterm(composed: Json) -> None:
     services = composed["services"]
     image = services["nginx"]["image"]
     signals = {name: each.get("stop_signal") for name, each in services.items() if each.get("image") == image}
-    assert signals == dict.fromkeys(("nginx", "webcam", "site"), "SIGTERM")
+    assert signals == dict.fromkeys(("nginx", "webcam", "site", "relay"), "SIGTERM")
 
 
 def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: Json) -> None:
@@ -268,7 +268,13 @@ def test_native_mode_sets_every_address() -> None:
 
     settings = {setting.name for setting in SETTINGS if setting not in FOR_USERS}
     for_people = {"NAME_SERVERS"}
-    for_people |= {"CONNECT_TIMEOUT", "VARNISH_NAME", "VARNISH_LISTEN_NGINX", "CDN"}  # for several caches
+    for_people |= {
+        "CONNECT_TIMEOUT",
+        "VARNISH_NAME",
+        "VARNISH_LISTEN_NGINX",
+        "CDN",
+        "MACHINES",
+    }  # for several caches
     for_people |= {"BACKEND_CONNECTIONS"}  # for more clients than the memory limits have room for
     observing = {"OBSERVE_LOG", "OBSERVE_ADDRESS", "TRACES_ADDRESS"}
     observing |= {"LISTEN_OBSERVE", "LISTEN_OBSERVE_LOG", "LISTEN_STATUS"}

@@ -25,7 +25,6 @@ OTHERS = {"docs/your-site.md", "extras/site/README.md"}  # test_your_site.py
 OTHERS |= {
     "docs/several-machines.md",
     "extras/edge/README.md",
-    "extras/cluster/README.md",
 }  # test_machines.py
 OTHERS |= {"extras/kubernetes/README.md"}  # test_kubernetes_run.py
 FOUND = (str(page.relative_to(REPO)) for folder in FOLDERS for page in sorted(REPO.glob(folder)))

@@ -37,7 +37,7 @@ IMAGES = {
     "POLICYD_IMAGE": "registry.example.org/policyd@sha256:0",
 }
 # Files that no pod reads: they are for one machine, or for `make`.
-UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe)/.*|nginx/(loaded|command|reload)\.sh"
+UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
 
 
 def kustomization(**environment: str) -> str:

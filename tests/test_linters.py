@@ -28,7 +28,7 @@ def test_ruff() -> None:
         *("policyd/src", "backend/src", "varnish/tests", "nginx/tests", "tests", "native"),
         # As files below loadtest/, a root, they would be `tests`.
         *("loadtest --exclude=loadtest/tests/", "-p loadtest.tests"),
-        *("labs", "logs", "extras/site", "extras/cluster", "extras/observe", "starter"),
+        *("labs", "logs", "extras/site", "extras/observe", "starter"),
         *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils", "proscenium"),
     ],
 )
@@ -54,7 +54,7 @@ def test_shellcheck() -> None:
     assert len(scripts) > 6
     check("shellcheck", *scripts)
     # Those of each way of running are chosen at run time (bin/lib/modes.sh), and use what common.sh sets.
-    modes = ("bin/lib/containers.sh", "bin/lib/swarm.sh", "native/native.sh")
+    modes = ("bin/lib/containers.sh", "native/native.sh")
     check("shellcheck", "--exclude=SC2154,SC2034,SC2086,SC2119,SC2120", *modes)
 
 

@@ -25,8 +25,8 @@ pytestmark = [
     pytest.mark.skipif(os.getuid() != 0, reason="engines of their own need root"),
 ]
 PAGE = (REPO / "docs" / "several-machines.md").read_text()
-SCRIPT = REPO / "labs" / "cluster" / "machines.sh"
-PROBER = REPO / "labs" / "cluster" / "prober.py"
+SCRIPT = REPO / "labs" / "edge" / "machines.sh"
+PROBER = REPO / "labs" / "edge" / "prober.py"
 PREFIX = "tests"  # the lab's machines may run beside these
 
 
@@ -50,7 +50,6 @@ class Machines:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.printed = ""  # by make cluster-up
 
     def script(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         environment = {name: os.environ[name] for name in ("PATH", "HOME")} | {"MACHINES_PREFIX": PREFIX}
@@ -108,7 +107,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def edge(machines: Machines) -> Machines:
-    """After the page's steps for machines without an orchestrator."""
+    """After the page's steps."""
     (settings, _), (up, _), (question, answer) = steps("Three machines, step by step")
     for machine in (1, 2, 3):
         own = re.sub(r"^MACHINE=.*", f"MACHINE=10.77.0.1{machine}", settings, flags=re.M)
@@ -191,94 +190,3 @@ def test_the_first_machine_is_lost_and_what_is_cached_goes_on(edge: Machines) ->
         edge.script("start", "1")
     # Those of the first machine's Varnish are lost with it.
     assert Counter(status for status, _ in answers)[200] >= 10
-
-
-@pytest.fixture(scope="module")
-def swarm(edge: Machines) -> Iterator[Machines]:
-    """After the page's steps for Docker Swarm, on the same machines."""
-    for machine in (1, 2, 3):
-        edge.on(machine, "make clean")
-        (edge.folder / str(machine) / ".env").unlink()
-    (begin, _), (up, _), _ = steps("Docker Swarm, step by step")
-    said = edge.on(1, begin)
-    [join] = re.findall(r"^ *(docker swarm join --token .*)", said.split("join-token")[-1], re.M)[-1:]
-    for machine in (2, 3):
-        edge.on(machine, join)
-    settings = "SERVER_NAMES=stage.example.org\nUPSTAGE_ADMIN_PASSWORD=open sesame\n"
-    (edge.folder / "1" / ".env").write_text(settings)
-    edge.printed = edge.on(1, up)
-    assert "http://10.77.0.13:8080/" in edge.printed
-    yield edge
-    edge.on(1, "make cluster-down <<<yes")
-    assert (
-        edge.on(
-            1,
-            "docker config ls -q; docker secret ls -q; docker volume ls -qf label=com.docker.stack.namespace",
-        )
-        == ""
-    )
-
-
-def test_a_swarm_has_each_file_once_and_a_purge_reaches_all(swarm: Machines) -> None:
-    files = [f"/media/fox.svg?{number}" for number in range(40)]
-
-    def varnishes() -> list[set[str]]:
-        return [{varnish_of(swarm.ask(each, file)[1])[0] for each in (1, 2, 3)} for file in files]
-
-    # nginx before 1.27.3 learns within two seconds that a Varnish has come.
-    wait_until(lambda: all(len(of_a_file) == 1 for of_a_file in varnishes()), within=20)
-    assert set.union(*varnishes()) == {"varnish-1", "varnish-2", "varnish-3"}
-    swarm.on(1, "make purge URL=/media/fox.svg")
-    time.sleep(1)  # nginx keeps a copy of one second
-    assert {varnish_of(swarm.ask(2, file)[1])[1] for file in files} == {"fwd=uri-miss"}
-
-
-def test_passwords_are_secrets_and_the_status_names_the_nodes(swarm: Machines) -> None:
-    inspected = swarm.on(1, "docker service inspect proscenium_backend")
-    assert "open sesame" not in inspected
-    assert "UPSTAGE_ADMIN_PASSWORD" in swarm.on(1, "docker secret ls")
-    [shown] = re.findall("^ +(docker exec .*)", swarm.printed, re.M)
-    assert swarm.on(1, shown).strip() == "open sesame"
-    assert re.search(r"proscenium_backend.1 +machine-1 +Running", swarm.on(1, "make cluster-status"))
-
-
-def test_commands_find_the_backend_of_the_swarm(swarm: Machines) -> None:
-    swarm.on(1, "make status")
-    swarm.on(1, "make reset STAGE=demo")
-    swarm.on(1, "make backup FILE=saved.tar.gz")
-    assert "It has" in swarm.on(1, "make restore FILE=saved.tar.gz")
-    wait_until(lambda: swarm.ask(2, "/admin/")[0] == 200, within=20)
-    assert "Type: make cluster-up" in swarm.script("on", "1", "make", "up", cwd=swarm.folder / "1").stdout
-    [shown] = re.findall(
-        "docker exec .*", swarm.script("on", "1", "make", "load", cwd=swarm.folder / "1").stdout
-    )
-    assert "name: locust" in swarm.on(1, shown)
-
-
-def test_a_slot_is_killed_and_comes_back(swarm: Machines) -> None:
-    with swarm.visited((1, 2, 3), seconds=20) as probe:
-        swarm.on(1, "docker service scale -d proscenium_varnish=4")
-        swarm.on(2, "docker kill $(docker ps -qf name=proscenium_varnish)")
-        swarm.on(1, "docker service scale -d proscenium_varnish=3")
-    assert (probe.total("failed"), set(probe.report["held"].values())) == (0, {None})
-
-    def healed() -> bool:
-        return "proscenium_varnish 3/3" in swarm.on(1, "docker service ls --format '{{.Name}} {{.Replicas}}'")
-
-    wait_until(healed, within=40)
-
-
-def test_a_changed_file_updates_only_who_reads_it(swarm: Machines) -> None:
-    file = swarm.folder / "1" / "varnish" / "pages.vcl"
-    before = swarm.on(2, "docker ps -qf name=proscenium_nginx")
-    file.write_text(file.read_text() + "# another line\n")
-    assert "Waiting for varnish" in swarm.on(1, "make cluster-up")
-    assert swarm.on(2, "docker ps -qf name=proscenium_nginx") == before
-    assert swarm.on(1, "docker config ls").count("pages.vcl") == 1
-
-    varnishes = swarm.on(2, "docker ps -qf name=proscenium_varnish")
-    file.write_text("sub vcl_recv { broken }\n")
-    said = swarm.script("on", "1", "make", "cluster-up", cwd=swarm.folder / "1")
-    assert said.returncode != 0
-    assert "('varnish/pages.vcl' Line 1" in said.stdout
-    assert swarm.on(2, "docker ps -qf name=proscenium_varnish") == varnishes

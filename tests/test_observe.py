@@ -19,7 +19,7 @@ from tests.support.collector import Collector
 from tests.support.wait import wait_until
 
 EXTRA = REPO / "extras" / "observe"
-PROBER = REPO / "labs" / "cluster" / "prober.py"
+PROBER = REPO / "labs" / "edge" / "prober.py"
 SCRAPE = 3  # seconds, within which Prometheus has asked again
 # Unit of a panel -> the lowest and the highest value that thirty users can make here.
 MAGNITUDE = {
@@ -48,7 +48,7 @@ def values(stack: Stack, query: str) -> list[float]:
 
 
 def visit(*command: str, rate: int, seconds: int, number: int = 50, files: str = "/media/fox.svg?{}") -> Any:
-    """Visitors of labs/cluster/prober.py; the process, whose output is a report."""
+    """Visitors of labs/edge/prober.py; the process, whose output is a report."""
     options = (f"--rate={rate}", f"--seconds={seconds}", f"--number={number}", f"--files={files}")
     with PROBER.open() as program:
         return subprocess.Popen([*command, *options], stdin=program, stdout=subprocess.PIPE, text=True)

@@ -2,8 +2,11 @@
 
 import os
 import re
+import socket
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -66,7 +69,6 @@ SAMPLES = {
     "text": ("a b|;", "a\nb"),
     "theatres": (" second  third-hall", "second;third|Second|*"),
     "time": ("300ms|60s|5m", "60|0s|soon"),
-    "to_6": ("1|6", "0|7"),
     "to_50": ("0|9|10|50", "51|-1|00|some"),
     "to_65535": ("1|65535", "0|65536|99999|080|8080-8081|many| 5|80/x"),
     "to_9999": ("1|9999", "0|10000|many"),
@@ -212,6 +214,23 @@ def test_the_relay_is_in_this_machines_network_if_the_site_is_no_service(
 ) -> None:
     done = functions(bare, CHECK + '; echo "$COMPOSE_FILE"', EXTRAS="site", SITE=site)
     assert ("extras/site/host.yaml" in done.stdout) is host, done.stderr
+
+
+def test_machines_that_do_not_answer_or_know_others_are_named(bare: Path) -> None:
+    """The order of the list has no meaning, except for the first one."""
+    known = {"127.0.0.2": "127.0.0.1 127.0.0.4 127.0.0.2 127.0.0.3", "127.0.0.3": "127.0.0.1 127.0.0.3"}
+    others = {"OTHER_MACHINES": "127.0.0.2 127.0.0.3 127.0.0.4"}
+    with ExitStack() as open_ports:
+        for address, known_there in known.items():
+            listener = open_ports.enter_context(socket.create_server((address, 18083)))
+            Thread(
+                target=lambda at, text: at.accept()[0].sendall(text),
+                args=(listener, f"{known_there}\n".encode()),
+            ).start()
+        said = functions(bare, "name_machines", **MACHINES | others).stdout.splitlines()
+    assert [line.split()[0] for line in said] == ["machines", "127.0.0.3", "127.0.0.4"]
+    assert "127.0.0.3 knows other machines: 127.0.0.1 127.0.0.3." in said[1]
+    assert said[2].endswith("127.0.0.4 does not answer yet. Type there: make up")
 
 
 def test_varnish_may_write_where_the_user_mounts_a_disk(bare: Path) -> None:

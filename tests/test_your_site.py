@@ -266,14 +266,18 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
     (folder / application.settings).write_text(application.settings_of(recipe))
     SERVICES.write_text(
         f"""services:
-  shop:
+  {application.name}: # Compose builds only what has no image yet
     build: {{ context: {folder}, args: {{ PYTHON_IMAGE: "${{PYTHON_IMAGE:-python:3.13-slim}}" }} }}
     environment: {{ SITE: "localhost:{site.ports["HTTP_PORT"]}" }}
     networks: [site]
 """
     )
     site.make("down")
-    site.settings = {"EXTRAS": "site", "SITE": "http://shop:8000", "SITE_RECIPE": application.recipe}
+    site.settings = {
+        "EXTRAS": "site",
+        "SITE": f"http://{application.name}:8000",
+        "SITE_RECIPE": application.recipe,
+    }
     if application is BLOG:
         site.settings |= {"WITH": "locust", "SITE_NAMES": "localhost"}
     try:

@@ -78,7 +78,7 @@ backend application {
     .first_byte_timeout = $SITE_TIMEOUT;
     .between_bytes_timeout = $SITE_TIMEOUT;
     .max_connections = 100;
-    $([ -z "$SITE_HEALTH" ] || sed "s|/health|$SITE_HEALTH|" "$folder/probe.vcl")
+    $([ -z "$SITE_HEALTH" ] || echo ".probe = { .url = \"$SITE_HEALTH\"; .interval = 1s; .window = 2; .threshold = 1; .initial = 2; }")
 }
 sub vcl_recv {
     set req.backend_hint = application;

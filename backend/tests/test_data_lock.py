@@ -1,5 +1,6 @@
 """The data folder: one server at a time, and no damaged database is replaced silently."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,13 @@ from backend.tests.forked import Forked, run_upstage
 from backend.tests.running_backend import SERVE, Backend, ask
 from tests.support.http import request
 from tests.support.wait import wait_until
+from upstage.state import data_lock
 from upstage.state.database import FILE
 
-PATIENT = ["-c", f"from upstage.state import data_lock; data_lock.PATIENCE = 60; {SERVE[1]}"]
+PATIENT, IMPATIENT = (
+    ["-c", f"from upstage.state import data_lock; data_lock.PATIENCE = {seconds}; {SERVE[1]}"]
+    for seconds in (60, 1)
+)
 
 
 @pytest.fixture
@@ -32,14 +37,15 @@ class Second:
 
 def test_a_second_server_says_what_to_do_and_ends(tmp_path: Path, sockets: Path) -> None:
     first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
-    second = Second(first, tmp_path / "second")
+    second = Second(first, tmp_path / "second", IMPATIENT)
     assert second.process.wait(60) == 1
     [line] = second.errors.read_text().splitlines()
     assert line.startswith(
         f"upstage: another server of this stack, or a restore, is running: it holds {first.data}/.serving"
     )
     assert "make up THEATRES=second" in line
-    assert second.out.read_text() == ""  # no listener, no seeding
+    [said] = second.out.read_text().splitlines()  # no listener, no seeding
+    assert json.loads(said)["event"] == data_lock.WAITS
     assert ask(first, "/health").status == 200
     assert request(Path(f"{sockets}.sock"), "/health").status == 200
     first.end()
@@ -48,9 +54,8 @@ def test_a_second_server_says_what_to_do_and_ends(tmp_path: Path, sockets: Path)
 def test_a_server_waits_for_one_that_is_ending(tmp_path: Path, sockets: Path) -> None:
     first = Backend(tmp_path, UPSTAGE_SOCKETS=str(sockets))
     second = Second(first, tmp_path / "second", PATIENT)
-    locked = Path(f"/proc/{second.process.pid}/fd")
-    wait_until(lambda: any(file.resolve() == first.data / ".serving" for file in locked.iterdir()))
-    assert second.out.read_text() == ""
+    wait_until(lambda: data_lock.WAITS in second.out.read_text())
+    assert second.out.read_text().count("\n") == 1
     assert first.stop() == 0
     wait_until(lambda: '"event": "ready"' in second.out.read_text())
     second.process.terminate()

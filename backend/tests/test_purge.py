@@ -1,5 +1,6 @@
 """purge: every cache is told; a silent one costs a player two attempts, and is told as soon as it answers."""
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from upstage.net.purge import (
     RETRY,
     STOP_TIME,
     TIMEOUT,
+    TOLD,
     Cache,
     Purge,
     Purger,
+    Told,
     tag_of,
 )
 
@@ -29,10 +32,10 @@ OK, NO = "", "503 No"
 class FakeCache(Cache):
     """The purges of a fake cache: `answer` is the problem that it reports, None if it does not answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         self.outcomes = Counter(purged=0, failed=0, lost=0)
-        super().__init__(self.clock, ("varnish", 8082), self.outcomes)
+        super().__init__(self.clock, ("varnish", 8082), self.outcomes, Told(folder / TOLD, ["varnish:8082"]))
         self.asked: list[tuple[float, str]] = []
         self.answer: str | None = OK
         self.purges: list[list[str | Failure]] = []
@@ -64,16 +67,16 @@ class FakeCache(Cache):
 
 
 @pytest.fixture
-def purger() -> FakeCache:
-    return FakeCache()
+def purger(tmp_path: Path) -> FakeCache:
+    return FakeCache(tmp_path)
 
 
-def test_without_a_cache_a_purge_succeeds_at_once() -> None:
-    assert begin(Purger(Clock(), []).purge(Purge(ALL_MEDIA))) == [OK]
+def test_without_a_cache_a_purge_succeeds_at_once(tmp_path: Path) -> None:
+    assert begin(Purger(Clock(), [], tmp_path / TOLD).purge(Purge(ALL_MEDIA))) == [OK]
 
 
-def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache) -> None:
-    all_caches, away = Purger(purger.clock, []), FakeCache()
+def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache, tmp_path: Path) -> None:
+    all_caches, away = Purger(purger.clock, [], tmp_path / "told"), FakeCache(tmp_path)
     away.answer, away._label = NO, "varnish-2:8082"
     all_caches.caches = [purger, away]
     results = begin(all_caches.purge(Purge("x")))
@@ -96,7 +99,7 @@ def test_every_cache_behind_a_name_is_told_and_silent_ones_are_tried_twice(purge
     assert [when for when, tag in purger.asked if tag == "y"] == [0, 0, TIMEOUT, TIMEOUT]
 
 
-def test_lookups_of_a_name_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookups_of_a_name_take_one_thread(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     threads: list[Deferred[list[str]]] = []
 
     def to_thread(look_up: object, host: str) -> Deferred[list[str]]:
@@ -104,7 +107,7 @@ def test_lookups_of_a_name_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> N
         return threads[-1]
 
     monkeypatch.setattr("upstage.net.purge.deferToThread", to_thread)
-    cache = Cache(clock := Clock(), ("varnish", 8082), Counter())
+    cache = Cache(clock := Clock(), ("varnish", 8082), Counter(), Told(tmp_path / TOLD, []))
     results = [begin(cache.purge(Purge(tag))) for tag in "xy"]
     clock.pump([TIMEOUT] * 2)
     assert results == [["varnish:8082: no answer"]] * 2
@@ -166,7 +169,7 @@ def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakeCache) -> 
     assert (purger.queued, purger.outcomes["lost"]) == (MAX_QUEUE, 3)
     purger.answer = OK
     heard = [tag for _, tag in purger.wait(RETRY)]
-    assert (heard[0], heard[-1]) == ("x3", f"x{MAX_QUEUE + 2}")
+    assert (heard[0], heard[-3:]) == ("x3", [f"x{MAX_QUEUE + 2}", "media", "lessons"])  # what was lost, too
 
 
 @pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
@@ -218,6 +221,31 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
         assert (status, "neither a path nor a tag" in problem) == (1, True), problem
     assert "the server did not purge" in workshop.upstage("purge", "/a b")[2]
     assert "no cache to purge" in workshop.upstage("purge", "/", UPSTAGE_PURGE="")[2]
+
+
+def test_a_cache_that_is_new_or_has_missed_a_purge_drops_everything(tmp_path: Path) -> None:
+    """Also one that could not be reached until the server ended; the others keep what they have."""
+    caches = [PurgedCache(), PurgedCache(), PurgedCache()]
+
+    def served(count: int) -> Backend:
+        [cache.forget_requests() for cache in caches]
+        return Backend(tmp_path, UPSTAGE_PURGE=" ".join(cache.address for cache in caches[:count]))
+
+    server = served(2)
+    caches[1].close()
+    assert server.upstage("purge", "/", "--tag", "demo")[0] == 1
+    assert server.stop() == 0
+    caches[1].listen()
+    server = served(3)
+    server.wait_for(lambda: all(cache.tags == ["media", "lessons"] for cache in caches[1:]))
+    server.wait_for(lambda: len(json.loads((server.data / TOLD).read_text())) == 3)
+    assert server.stop() == 0
+    server = served(3)
+    assert server.upstage("purge", "/", "--tag", "demo")[0] == 0
+    assert [cache.tags for cache in caches] == [["demo"]] * 3
+    server.end()
+    for cache in caches:
+        cache.close()
 
 
 def test_what_the_command_could_not_purge_is_purged_later(tmp_path: Path) -> None:

@@ -2,15 +2,18 @@
 # Builds the images whose code is in this checkout, unless the engine already has one that was built from the same files:
 # for another copy of the stack, or brought by a bundle to a machine that can build nothing (make bundle).
 
-# build_images: the backend's and the policy daemon's image. Compose itself builds those of services that the user has added.
+# build_images: of the backend's and the policy daemon's image those that run here. Compose itself builds those of services that the
+# user has added.
 build_images() {
-    local base part name image content found hint=
+    local base part name image content found composed hint=
     if [ -n "$(client_proxy)" ]; then hint="The build goes by way of $(client_proxy), which is in Docker's client configuration."; fi
+    composed=$(docker compose config --images)
     base=$(python_image)
     here "$base" || quietly pull docker pull "$base"
     for part in backend policyd; do
         name=${part^^}_IMAGE
         image=${!name:-$COMPOSE_PROJECT_NAME-$part}
+        grep -qxF "$image" <<<"$composed" || continue
         content=$(built_from "$part" "$base")
         # Two builds side by side make two such images; with the other one, Compose would re-create the service.
         if [ "$(label_of "$image" "proscenium.$part")" = "$content" ]; then continue; fi

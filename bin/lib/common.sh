@@ -92,6 +92,7 @@ choose_extras() {
     COMPOSE_FILE=compose.yaml
     for extra in ${extras//,/ }; do
         if [ ! -e "extras/$extra/compose.yaml" ]; then
+            bash bin/gone "EXTRAS=$extra" || exit
             known=(extras/*/compose.yaml)
             known=("${known[@]%/compose.yaml}")
             die "EXTRAS names '$extra'; there are only: ${known[*]#extras/}."
@@ -138,11 +139,11 @@ refuse_locust() {
 # shellcheck disable=SC2034,SC2016  # used in either mode; the other shell expands it
 certificate_end='openssl s_client -connect "$1" </dev/null 2>/dev/null | openssl x509 -noout -enddate'
 
-# port_taken PORT: prints the address on which a program answers at that port: BIND_ADDR, or the one that browsers
-# try first for localhost. Fails if none does.
+# port_taken PORT [ADDRESS]: prints the address on which a program answers at that port: BIND_ADDR, or the one that
+# browsers try first for localhost. Fails if none does.
 port_taken() {
-    local address addresses=("$BIND_ADDR")
-    case $BIND_ADDR in 127.* | 0.0.0.0 | *'[::]'* | ::) addresses+=('[::1]') ;; esac
+    local address addresses=("${2:-$BIND_ADDR}")
+    case ${addresses[0]} in 127.* | 0.0.0.0 | *'[::]'* | ::) addresses+=('[::1]') ;; esac
     for address in "${addresses[@]}"; do
         if (exec 3<>"/dev/tcp/$(tr -d '[]' <<<"$address")/$1") 2>/dev/null; then
             echo "$address"

@@ -22,10 +22,11 @@ container_exec() {
 }
 
 stack_up() {
-    local running=
+    local running='' service
     build_images
     mkdir -p .run/logs
     if stack_running; then running=yes; fi
+    for service in backend "${theatres[@]}"; do replace_upstage "$service"; done
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -35,6 +36,40 @@ stack_up() {
     name_outdated_volumes
     # Compose re-creates a service when its settings change, not when a mounted file does.
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
+}
+
+# replace_upstage SERVICE: if Compose would make the container anew, starts the new one beside the old one, and ends the old one when
+# the new one has started and waits for the data: so visitors wait for the change alone, not for a container and for Python. If the
+# new one cannot start, the old one goes on.
+replace_upstage() {
+    local service=$1 old new wanted log='' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
+    old=$(container_ids "$service" --filter=status=running)
+    [[ $old && $old != *$'\n'* ]] || return 0
+    wanted=$(to_be_made_as "$service")
+    [[ $wanted && $wanted != "$(made_as "$old")" ]] || return 0
+    step "Starting the new $service beside the old one"
+    quietly "up-$COMPOSE_PROJECT_NAME" docker compose "${beside[@]}"
+    new=$(container_ids "$service" --all | grep -vxF "$old")
+    for _ in {1..120}; do
+        log=$(docker logs "$new" 2>&1)
+        case $log in *'"event": "waits for the data"'*) break ;; esac
+        sleep 0.25
+        [ "$(docker inspect -f '{{.State.Running}} {{.RestartCount}}' "$new")" = 'true 0' ] || break
+    done
+    if [[ $log != *'"event": "waits for the data"'* ]]; then
+        docker rm --force "$new" >/dev/null
+        die "The new $service does not start, and the old one goes on: $(reason_in "$log")"
+    fi
+    docker stop "$old" >/dev/null
+    docker rm "$old" >/dev/null
+}
+# made_as CONTAINER, to_be_made_as SERVICE: checksums of its settings and of its image.
+made_as() { docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}} {{.Image}}' "$1"; }
+to_be_made_as() {
+    local hash image
+    hash=$(docker compose config --hash "$1" | cut -d ' ' -f 2)
+    image=$(docker compose config --images "$1")
+    [ -z "$hash" ] || echo "$hash $(docker image inspect -f '{{.Id}}' "$image")"
 }
 
 # Another version of this checkout may have made a volume with other options. Compose leaves it: to make it again removes its data.

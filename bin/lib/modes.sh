@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# How the stack runs: in containers, as plain processes (native), or on a Swarm. Each way is one file with the same commands:
-# stack_up, stack_down, stack_status ...
+# How the stack runs: in containers, or as plain processes (native). Each way is one file with the same commands: stack_up,
+# stack_down, stack_status ...
 
 # use_mode MODE: the commands are those of this way from now on.
 use_mode() {
@@ -8,7 +8,6 @@ use_mode() {
     # shellcheck source=/dev/null  # each is checked by itself
     case $mode in
     containers) . bin/lib/containers.sh ;;
-    swarm) . bin/lib/swarm.sh ;;
     native)
         . native/native.sh
         native_environment
@@ -42,12 +41,7 @@ stack_folder() {
         --format '{{.Label "com.docker.compose.project.working_dir"}}' 2>/dev/null || true)
     [ -z "$other" ] || echo "$other"
 }
-# swarm_exists: the stack runs on a Swarm (extras/cluster) that this engine manages, or of which it runs a part.
-swarm_exists() {
-    local of_stack=(--filter "label=com.docker.stack.namespace=$COMPOSE_PROJECT_NAME")
-    [ -n "$({ docker service ls -q "${of_stack[@]}" || docker ps -q "${of_stack[@]}"; } 2>/dev/null)" ]
-}
-# Prints the mode of the stack: containers, native, swarm or nothing. The note may be missing, or left by a native stack that was
+# Prints the mode of the stack: containers, native or nothing. The note may be missing, or left by a native stack that was
 # stopped before: `docker compose up` in this folder writes none. A stack of another checkout is left alone.
 started_mode() {
     local note='' folder
@@ -58,7 +52,6 @@ started_mode() {
         "$PWD") note=containers ;;
         ?*) die "The stack '$COMPOSE_PROJECT_NAME' belongs to the checkout $folder; this one is $PWD." \
             "Give this one a COMPOSE_PROJECT_NAME and ports of its own in .env (docs/operations.md, A second copy), or type there: make down" ;;
-        *) if swarm_exists; then note=swarm; fi ;;
         esac
     fi
     [ -z "$note" ] || echo "$note"
@@ -69,25 +62,6 @@ require_stack() {
     require_engine
     refuse_on_kubernetes
     die "The stack '$COMPOSE_PROJECT_NAME' is not running. Type: make up"
-}
-# Exits with a sentence, and the line to type, if the stack runs on a Swarm: for commands that are about one machine.
-refuse_on_swarm() {
-    local line name=$COMPOSE_PROJECT_NAME
-    [ "$mode" = swarm ] || return 0
-    case $asked in
-    up | reload) line='make cluster-up' ;;
-    down | clean) line='make cluster-down' ;;
-    mirror) line='make backup' ;;
-    trace) line="docker service logs ${name}_nginx 2>&1 | grep X-REQUEST-ID" ;;
-    watch) line="docker service logs --follow --tail 0 ${name}_nginx" ;;
-    inside) line="docker exec -it \$(docker ps -qf name=${name}_varnish | head -n 1) varnishlog -n /var/lib/varnish/varnishd" ;;
-    load | soak | compare)
-        die "The stack '$name' runs on a Swarm, where Locust's page, http://localhost:$LOCUST_PORT/, takes the place of make $asked." \
-            "To see its password, type, on the node with stage=yes: docker exec \$(docker ps -qf name=${name}_locust) sh /etc/cluster/secrets.sh python web_password.py"
-        ;;
-    *) line='make up, on a machine without it' ;; # faults and lessons
-    esac
-    die "The stack '$name' runs on a Swarm, and this command is for one machine. Type: $line"
 }
 # Exits with a sentence, and the line to type, if the current context of kubectl has the stack (extras/kubernetes).
 refuse_on_kubernetes() {

@@ -2,6 +2,8 @@
 # Checks the settings before anything is started or changed: each by settings.toml, then what several have to do with each other
 # and with this machine. A wrong value causes one line of output; a running stack continues as it is.
 
+. bin/lib/machines.sh
+
 check_settings() {
     name_unknown_settings
     check_values
@@ -60,25 +62,6 @@ check_local() {
     [ -n "${DOCKER_HOST:-}" ] || [ ! -r /proc/net/fib_trie ] ||
         awk -v wanted="${!1}" '/host LOCAL/ && last == wanted { found = 1 } { last = $2 } END { exit !found }' /proc/net/fib_trie ||
         die "$1 must be an IP address of this machine${2:-}, not '${!1}'"
-}
-
-# With several machines (extras/edge), settings that cannot apply to all of them are refused.
-check_machines() {
-    local extra name
-    chosen extras/edge/compose.yaml || return 0
-    [ -z "$THEATRES" ] || die "THEATRES are for one machine: with EXTRAS=edge, a second UpStage is a stack of its own."
-    for name in FIRST_MACHINE OTHER_MACHINES MACHINE; do
-        [ -n "${!name:-}" ] || die "EXTRAS=edge needs $name in .env (extras/edge/README.md)."
-    done
-    [[ " $FIRST_MACHINE $OTHER_MACHINES " == *" $MACHINE "* ]] || die "MACHINE must be one of FIRST_MACHINE and OTHER_MACHINES, not '$MACHINE'"
-    check_local MACHINE
-    for extra in ${EXTRAS//,/ }; do
-        case $extra in
-        edge) ;;
-        direct | inspect | webcam | workers) ! is_other_machine || die "The extra $extra is for the first machine, $FIRST_MACHINE." ;;
-        *) die "The extra $extra is for one machine: it does not go with edge." ;;
-        esac
-    done
 }
 
 check_certificate() {

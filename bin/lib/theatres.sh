@@ -15,7 +15,6 @@ theatres_folder=$state/theatres
 # The list that the stack was started with, in `mode`: those with a file, unless a plain `docker compose up` started none of them.
 started_theatres() {
     local file name services='' running=()
-    [ "$mode" != swarm ] || return 0
     if [ "$mode" = containers ]; then services=$(containers_services --all); fi
     for file in "$theatres_folder"/*.yaml; do
         name=${file##*/[0-9][0-9]-} name=${name%.yaml}

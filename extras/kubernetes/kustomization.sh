@@ -39,7 +39,7 @@ configMapGenerator:
 END
 for folder in nginx nginx/*/ varnish policyd; do
     case $folder in
-    */tests/ | */site/ | */theatres/ | */observe/) ;; # on Kubernetes there is none of the three
+    */tests/ | */site/ | */theatres/ | */observe/ | */edge/) ;; # on Kubernetes there is none of these
     *) config_map "${folder%/}" ;;
     esac
     [ "$folder" != varnish ] || echo "      - starter/varnish/analytics.vcl"

@@ -181,7 +181,7 @@ def test_lesson_19_names_each_missing_step(pupil: Pupil) -> None:
     assert "* " not in pupil.stack.make("faults")
     code, refused = pupil.check()
     assert code, refused
-    assert any(sentence in refused for sentence in ("is not healthy", "still gets", "is paused"))
+    assert any(sentence in refused for sentence in ("is not healthy", "still gets", "is paused")), refused
     pupil.stack.make("mend")
     pupil.refused("not-broken")
 

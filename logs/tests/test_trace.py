@@ -16,6 +16,7 @@ LOGS = {
     f"visitor=stranger at=1.5 id={ID}\nan error without an id\n",
     "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
     "second": "",
+    "third": "",
 }
 
 
@@ -114,15 +115,34 @@ def test_without_varnish_the_others_still_tell(traced: Callable[..., str]) -> No
 
 
 def test_what_another_machine_has_is_named(traced: Callable[..., str]) -> None:
-    said = traced("/", BACKENDS="")
-    assert said.endswith("\nbackend: it runs on the first machine, whose log has it\n")
+    """With extras/edge: on machine 2, whose requests go to the Varnish of 3 or to its own."""
+    here = {"BACKENDS": "", "MACHINE": "192.0.2.2", "FIRST_MACHINE": "192.0.2.1"}
+    varnish = f"varnish: that of 192.0.2.3 has answered. Type there: make trace ID={ID}\n"
+    assert traced("/", "varnish-192.0.2.3; hit", "varnish:hit", **here).endswith(f"ms\n\n{varnish}")
+    said = traced("/", "varnish-192.0.2.3; fwd=uri-miss", "backend:miss", **here)
+    backend = f"backend: it runs on 192.0.2.1. Type there: make trace ID={ID}\n"
+    assert said.endswith(f"ms\n\n{varnish}{backend}")
+    said = traced("/", "varnish-192.0.2.2; hit", "varnish:hit", **here)
+    assert said.endswith("ms\n\nvarnish: its log no longer has the request\n")
+
+
+def test_what_came_to_another_machine_is_found_by_its_id(
+    traced: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = {"time": "1970-01-01T00:00:01.450Z", "ms": 200.0, "request_id": ID, "parent": "7" * 16}
+    page = {"method": "GET", "path": "/a", "status": 200, "bytes": 9, **ended}
+    monkeypatch.setitem(LOGS, "nginx", "")
+    monkeypatch.setitem(LOGS, "backend", json.dumps(page))
+    _, _, span, _, note = traced("", ID=ID).splitlines()
+    assert span.split() == ["backend", "page", "█" * 40, "0.0", "200.0", "ms"]
+    assert note == "nginx: its log has no such request; it may have come to another machine"
 
 
 def test_a_request_of_before(origin: Origin, traced: Callable[..., str]) -> None:
     said = traced("", ID=ID)
     assert said.startswith("GET http://second.localhost/a?b\n  200\n\nwhen ")
     assert origin.requests == []
-    with pytest.raises(trace.Refused, match=r"no longer has the request 0{32}"):
+    with pytest.raises(trace.Refused, match=r"no log here has the request 0{32}"):
         traced("", ID="0" * 32)
     with pytest.raises(trace.Refused, match=r"X-Request-Id of a response"):
         traced("", ID=f"{ID}'")

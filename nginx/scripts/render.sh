@@ -162,6 +162,7 @@ write_files() {
         cdn/*) [ "$CDN" = on ] || continue ;;
         redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
         observe/*) [ "$OBSERVE_LOG" ] || continue ;;
+        edge/*) [ "$MACHINES" ] || continue ;;
         site/*) [ "$SITE" ] || continue ;;
         theatres/*) continue ;; # below
         esac
@@ -175,7 +176,7 @@ write_files() {
     done
     cp -f --parents -- "$@" "$GENERATED_FOLDER"
 }
-for folder in cdn redirect observe site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for folder in cdn redirect observe edge site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 filled=$(settings)
 write_files
 

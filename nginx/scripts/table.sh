@@ -32,6 +32,7 @@ check 'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOS
     '(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})( (unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}))*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}' \
     VARNISH_ADDRESS=unix:/run/proscenium/varnish/varnish.sock
 check 'an IP address of this machine, or 0.0.0.0' '([0-9]{1,3}[.]){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' BIND_ADDR=
+check 'IPv4 addresses, separated by spaces' '([0-9]{1,3}[.]){3}[0-9]{1,3}( ([0-9]{1,3}[.]){3}[0-9]{1,3})*' MACHINES=
 check 'PORT or ADDRESS:PORT' '([0-9.]+:)?[0-9]{1,5}' LISTEN_HTTP=8080 LISTEN_HTTPS=8443 LISTEN_LOAD=8000 LISTEN_LOAD_PROXY=8001 \
     LISTEN_STAGE=7230 LISTEN_LOAD_STAGE=17230 LISTEN_POLICY=3000 LISTEN_LOAD_POLICY=13000 LISTEN_LOCUST=8089 LISTEN_OBSERVE=9090 \
     LISTEN_STATUS=9091 LISTEN_THEATRES_STAGE=7231 LISTEN_THEATRES_LOAD_STAGE=17231 LISTEN_LOAD_SITE=18000 \

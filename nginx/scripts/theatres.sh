@@ -15,7 +15,7 @@ check_theatres() (
         # Sites, services, and what YAML would not read as names.
         case " upstage localhost default direct site www ${comparison_sites:-} \
             varnish varnish-2 varnish-3 nginx backend policyd locust locust-worker mirror webcam camera inspect \
-            observe exporter varnishstat prometheus true false yes no on off null " in
+            observe exporter varnishstat prometheus relay true false yes no on off null " in
         *" $name "*) die "THEATRES: the name '$name' is reserved; choose another one" ;;
         esac
         case $seen in *" $name "*) die "THEATRES has '$name' twice" ;; esac

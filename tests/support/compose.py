@@ -9,8 +9,7 @@ from typing import Any
 from tests.stack import REPO
 from tests.support.checks import check, tracked
 
-# All but the one for Swarm, whose words Compose warns about (test_cluster.py).
-EXTRAS = tuple(file for file in tracked("extras/*/compose.yaml") if "cluster" not in file)
+EXTRAS = tuple(tracked("extras/*/compose.yaml"))
 
 MACHINES = {"MACHINE": "127.0.0.1", "FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINES": "127.0.0.2"}
 

@@ -26,7 +26,7 @@ from upstage.net.connection import HEARTBEAT, SWEEP, Connections
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
 from upstage.net.pictures import Pictures, Rejected
-from upstage.net.purge import Purger
+from upstage.net.purge import TOLD, Purger
 from upstage.net.sockets import StageSocketFactory
 from upstage.net.webcam import Check, WebcamFactory
 from upstage.settings import Settings
@@ -155,7 +155,7 @@ class Parts:
             stored.database, self.store, self.passwords, self.stages, self.accounts, reactor
         )
         self.accounts.restore(sessions, time.time())
-        self.purger = Purger(reactor, settings.caches)
+        self.purger = Purger(reactor, settings.caches, settings.data / TOLD)
         self.connections = Connections(
             self.stages,
             reactor,

@@ -3,11 +3,16 @@
 All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Such a purge is
 repeated a moment later: a response with the old content may have been on its way to the cache during the
 purge, and have been stored after it.
+
+A cache that is new, or has missed a purge, may have copies of files that were changed meanwhile: it drops all
+of them first.
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Collection, Coroutine, Iterable
+from pathlib import Path
 from socket import AF_INET, AF_INET6, SOCK_STREAM, getaddrinfo
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,6 +34,7 @@ TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is wai
 AGAIN = 0.5  # seconds until a purge is repeated
 RETRY = 1.0  # seconds until a failed purge is retried: as long may a cache that comes back serve an old file
 MAX_QUEUE = 1000  # purges to be repeated for a cache; above that the oldest are lost
+TOLD = "purged-caches.json"  # in the data folder
 MAX_TAG = 64  # characters, see varnish/purge.vcl
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
@@ -51,6 +57,8 @@ class Purge(NamedTuple):
 
 
 ALL_MEDIA = "media"  # a tag of every medium
+ALL_LESSONS = "lessons"  # a tag of every page of the lessons
+EVERYTHING = (Purge(ALL_MEDIA), Purge(ALL_LESSONS))  # all that a cache keeps for long
 
 
 def tag_of(file: str) -> str:
@@ -61,6 +69,43 @@ def tag_of(file: str) -> str:
     return ("medium-" + re.sub(r"[^A-Za-z0-9_-]", "-", file))[:MAX_TAG]
 
 
+class Told:
+    """Which caches have been told of every change, in a file: the server's next start purges all others.
+
+    `caches` are the labels of those that there are now. Without the file all of them are: the data are new.
+    """
+
+    def __init__(self, file: Path, caches: Iterable[str]) -> None:
+        self._file = file
+        self._told = set(caches)
+        try:
+            self._told &= set(json.loads(file.read_text()))
+        except FileNotFoundError:
+            pass
+        except ValueError:  # the disk was full
+            self._told = set()
+        self._write()
+
+    def __contains__(self, cache: str) -> bool:
+        return cache in self._told
+
+    def set(self, cache: str, told: bool) -> None:
+        """Note that a cache has missed a change, or has been told of all."""
+        if told == (cache in self._told):
+            return
+        (self._told.add if told else self._told.remove)(cache)
+        self._write()
+
+    def _write(self) -> None:
+        """Write the names, some hundred bytes: a cache has been lost, or has come."""
+        part = self._file.with_suffix(".part")
+        try:
+            part.write_text(json.dumps(sorted(self._told)))
+            part.replace(self._file)
+        except OSError as error:
+            log.warn("cannot note which caches have been purged", fields={"problem": str(error)})
+
+
 class Cache(Service):
     """The purges of one address: a failed one is repeated until it succeeds.
 
@@ -68,11 +113,12 @@ class Cache(Service):
     the name no longer lists need not be told, because it comes back empty.
     """
 
-    def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str]) -> None:
+    def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str], told: Told) -> None:
         self._reactor = reactor
         self._host, self._port = address
         self._label = name_of(address)
         self._outcomes = outcomes
+        self._told = told
         self._agent = Agent(reactor, connectTimeout=TIMEOUT)
         self._lookups: list[Deferred[list[str]]] = []  # all wait for one thread
         self._due: dict[Purge, float] = {}  # purges to be repeated, and when; the next one first
@@ -80,6 +126,7 @@ class Cache(Service):
         self._timer: IDelayedCall | None = None
         self._asking = False
         self._problem = ""  # of the last attempt
+        self._missed = False  # a purge has been lost
 
     @property
     def queued(self) -> int:
@@ -100,6 +147,11 @@ class Cache(Service):
             self._lose(next(iter(self._due)))
         self._wait()
         return problem
+
+    def startService(self) -> None:
+        super().startService()
+        if self._label not in self._told:
+            self._start_over()
 
     def stopService(self) -> Deferred[None]:
         """Send the queued purges; fires when that is done."""
@@ -136,16 +188,29 @@ class Cache(Service):
                 self._pause = self._reactor.seconds() + RETRY
             elif self._due.get(purge) == due:
                 del self._due[purge]
+            if not self._due and self._missed:
+                self._start_over()
+            elif not self._due:
+                self._told.set(self._label, True)
             self._wait()
 
         self._asking = True
         Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
 
+    def _start_over(self) -> None:
+        """Let it drop everything, as soon as it answers."""
+        log.info("the cache has to drop everything", fields={"cache": self._label})
+        self._missed = False
+        self._due |= dict.fromkeys(EVERYTHING, self._reactor.seconds())
+        self._wait()
+
     def _lose(self, purge: Purge) -> None:
         del self._due[purge]
+        self._missed = True
+        self._told.set(self._label, False)
         self._outcomes["lost"] += 1
         log.warn(
-            "a purge was lost: the cache may serve an old file",
+            "a purge was lost: the cache may serve an old file until it has dropped everything",
             fields={"cache": self._label, **purge._asdict()},
         )
 
@@ -154,6 +219,8 @@ class Cache(Service):
         problem, before = await self._ask(purge), self._problem
         self._problem = problem
         self._outcomes["failed" if problem else "purged"] += 1
+        if problem:
+            self._told.set(self._label, False)
         if problem and problem != before:  # log a failure once: a retry follows each second
             log.warn("the cache did not purge", fields={**purge._asdict(), "problem": problem})
         if before and not problem:
@@ -206,12 +273,15 @@ class Cache(Service):
 
 
 class Purger(MultiService):
-    """Purges every cache in front; `addresses` are host and port of each, none without a cache."""
+    """Purges every cache in front; `caches` are host and port of each, none without a cache. `file` keeps
+    which of them have been told of every change.
+    """
 
-    def __init__(self, reactor: Any, addresses: Iterable[tuple[str, int]]) -> None:
+    def __init__(self, reactor: Any, caches: Collection[tuple[str, int]], file: Path) -> None:
         super().__init__()
         self.outcomes = Counter(purged=0, failed=0, lost=0)
-        self.caches = [Cache(reactor, address, self.outcomes) for address in addresses]
+        told = Told(file, map(name_of, caches))
+        self.caches = [Cache(reactor, address, self.outcomes, told) for address in caches]
         for cache in self.caches:
             cache.setServiceParent(self)
 

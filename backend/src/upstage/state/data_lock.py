@@ -1,4 +1,4 @@
-"""Locks between processes: one server at a time uses a data folder; a second one ends."""
+"""Locks between processes: one server at a time uses a data folder; a second one waits, then gives up."""
 
 import fcntl
 import time
@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from twisted.application.service import Service
+from twisted.logger import Logger
 
 SERVING = ".serving"  # the lock on a data folder
-PATIENCE = 2.0  # seconds for a server that is ending
+PATIENCE = 20.0  # seconds for a server that is ending, or will be ended (bin/lib/containers.sh)
+WAITS = "waits for the data"
+
+log = Logger()
 
 
 @contextmanager
@@ -46,19 +50,22 @@ class DataLock(Service):
         """Take the lock; raise OSError if the folder cannot be written, InUseError if it is in use."""
         data.mkdir(parents=True, exist_ok=True)
         self._file = (data / SERVING).open("a")
-        deadline = time.monotonic() + PATIENCE
+        began = 0.0
         while True:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
-                if time.monotonic() > deadline:
+                if not began:
+                    began = time.monotonic()
+                    log.info(WAITS, fields={"seconds": PATIENCE, "data": str(data)})
+                if time.monotonic() > began + PATIENCE:
                     raise InUseError(
                         f"another server of this stack, or a restore, is running: it holds {data / SERVING}. "
                         "This one has changed nothing, and ends. "
                         "For another UpStage: make up THEATRES=second"
                     ) from None
-                time.sleep(0.05)
+                time.sleep(0.02)
 
     def stopService(self) -> None:
         super().stopService()

@@ -5,6 +5,7 @@ from functools import partial
 
 from twisted.web.server import Request
 
+from upstage.net.purge import ALL_LESSONS
 from upstage.state.progress import Result
 from upstage.web.course import Course, Lesson
 from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
@@ -12,7 +13,7 @@ from upstage.web.markdown import with_word
 from upstage.web.request import Node, Page, redirect
 from upstage.web.templates import Pages
 
-TAG = b"lessons"  # of every page here, for the cache in front: `upstage lessons` purges it
+TAG = ALL_LESSONS.encode()  # for the cache in front: `upstage lessons` purges it
 CACHE = b"max-age=0, s-maxage=60"  # a purge that is lost costs a minute
 # The cheat sheet is a document with its own style, and without scripts.
 SHEET_CSP = (

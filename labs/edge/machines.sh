@@ -25,20 +25,6 @@ address() { echo "$network.$((10 + $1))"; }
 socket() { echo "unix://$run/$1/docker.sock"; }
 engine() { docker -H "$(socket "$1")" "${@:2}"; }
 
-# take COMMAND: one command at a time changes these machines; and only those of this checkout, which no other process is using.
-take() {
-    local process folder
-    [ "$(id -u)" = 0 ] || die "Engines of their own need root."
-    exec 9>>"$run.lock"
-    flock -w 300 9 || die "Another command is changing these machines: it holds $run.lock"
-    [ -e "$run/owner" ] || return 0
-    read -r process folder <"$run/owner"
-    [ "$folder" = "$checkout" ] || [ ! -e "$folder" ] || die "These machines belong to the checkout $folder. MACHINES_PREFIX=other gives you others."
-    if [[ $1 =~ ^(up|down)$ && $process != "$PPID" ]] && kill -0 "$process" 2>/dev/null; then
-        die "Process $process is using these machines ($(tr '\0' ' ' <"/proc/$process/cmdline")). MACHINES_PREFIX=other gives you others."
-    fi
-}
-
 numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
 
 # plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as that of a machine
@@ -61,7 +47,7 @@ start_engine() {
     # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
     # not know are asked of 127.0.0.1, which refuses immediately.
     (
-        # The engine outlives this command: it keeps neither the lock nor a pipe of its caller.
+        # The engine outlives this command: it keeps no pipe of its caller.
         for file in "/proc/$BASHPID/fd/"*; do
             file=${file##*/}
             if [ "$file" -gt 2 ]; then exec {file}>&-; fi
@@ -96,7 +82,6 @@ up() {
     images=$(images)
     down
     mkdir -p "$run"
-    echo "$PPID $checkout" >"$run/owner"
     echo '{}' >"$run/engine.json" # not that of the machine's own engine
     ip netns add "$prefix-switch"
     ip -n "$prefix-switch" link add bridge type bridge
@@ -155,7 +140,7 @@ down() {
 
 command=${1:-}
 shift || true
-if [[ $command =~ ^(up|down|cut|plug|kill|start)$ ]]; then take "$command"; fi
+[ "$(id -u)" = 0 ] || die "Engines of their own need root."
 case $command in
 up) up "$@" ;;
 on) DOCKER_HOST=$(socket "$1") exec nsenter --net="/run/netns/$prefix-$1" "${@:2}" ;;
