@@ -1,5 +1,6 @@
 """Writes what is made from settings.toml and topologies.toml, for readers without them (`make settings`)."""
 
+import re
 import shlex
 import textwrap
 import tomllib
@@ -120,6 +121,26 @@ def page() -> str:
     return replaced("varnish/pages.vcl", 'writes it.\n    set resp.body = {"', f"<{html}", '"};\n    return;')
 
 
+def kustomization() -> str:
+    """The text of kustomization.yaml: kustomize knows no wildcards, and reads no file above its own."""
+    folders = [REPO / "nginx", *sorted((REPO / "nginx").iterdir()), REPO / "varnish", REPO / "policyd"]
+    left_out = {"tests", "site", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
+    text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
+    for variable in ("NGINX_IMAGE", "VARNISH_IMAGE"):
+        [image] = re.findall(rf"\$\{{{variable}:-([^}}]+)}}", (REPO / "hardened.yaml").read_text())
+        text = text.replace(variable, f"newTag: {image.partition(':')[2]}")
+    for folder in folders:
+        if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):
+            continue
+        kinds = (".conf", ".template", ".sh", ".vcl", ".xml")
+        names = sorted(str(file.relative_to(REPO)) for file in folder.iterdir() if file.suffix in kinds)
+        if folder.name == "varnish":
+            names.append("starter/varnish/analytics.vcl")
+        wrapped = textwrap.fill(", ".join(names), 110, break_on_hyphens=False).replace("\n", "\n      ")
+        text += f"  - name: {str(folder.relative_to(REPO)).replace('/', '-')}\n    files: [{wrapped}]\n"
+    return text
+
+
 def files() -> dict[str, str]:
     """Each file that is made from the tables or has a part that is, and its text."""
     hosts = ", ".join(f"{name}.localhost" for name in ("upstage", *COMPARISON, "direct"))
@@ -136,6 +157,7 @@ def files() -> dict[str, str]:
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
         "bin/up": replaced("bin/up", 'others="', printed, '"\n'),
+        "kustomization.yaml": kustomization(),
         "compose.yaml": replaced("compose.yaml", "aliases: [", hosts, "]"),
         "loadtest/topologies.py": replaced("loadtest/topologies.py", "COMPARISON = [", names, "]"),
     }

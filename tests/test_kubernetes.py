@@ -1,6 +1,6 @@
-"""extras/kubernetes: the API's schemas; images, settings and files are the stack's. Needs no cluster.
+"""extras/kubernetes: the API's schemas; settings and files are the stack's. Needs no cluster.
 
-test_kubernetes_run.py runs it.
+extras/kubernetes/proof runs it.
 """
 
 import os
@@ -25,25 +25,17 @@ Json = dict[str, Any]
 
 FOLDER = REPO / "extras" / "kubernetes"
 BASE = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
-FILES = (*BASE["resources"], "load-balancer.yaml")
+FILES = (*BASE["resources"], "load-balancer/service.yaml", "ingress/ingress.yaml")
 OBJECTS = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
 PODS = {  # of each service
     each["metadata"]["name"]: each["spec"]["template"]["spec"]
     for each in OBJECTS
     if "template" in each.get("spec", {})
 }
-IMAGES = {
-    "BACKEND_IMAGE": "registry.example.org:5000/backend:1",
-    "POLICYD_IMAGE": "registry.example.org/policyd@sha256:0",
-}
+INGRESS = "extras/kubernetes/ingress"
 # Files that no pod reads: they are for one machine, or for `make`.
 UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
-
-
-def kustomization(**environment: str) -> str:
-    """What kustomization.sh prints."""
-    named = {"PATH": os.environ["PATH"], **IMAGES, **environment}
-    return check("sh", FOLDER / "kustomization.sh", env=named)
+MAPS = yaml.safe_load((REPO / "kustomization.yaml").read_text())["configMapGenerator"]
 
 
 def validate(each: Json) -> None:
@@ -68,8 +60,7 @@ def known(service: str) -> set[str]:
 def test_every_setting_exists() -> None:
     for service in ("nginx", "varnish", "backend"):
         assert {each["name"] for each in container(service)["env"]} <= known(service)
-    maps = yaml.safe_load(kustomization())["configMapGenerator"]
-    [settings] = [each["literals"] for each in maps if each["name"] == "settings"]
+    [settings] = [each["literals"] for each in MAPS if each["name"] == "settings"]
     assert {line.partition("=")[0] for line in settings} <= known("nginx")
 
 
@@ -109,8 +100,7 @@ def test_every_address_is_a_service_with_that_port() -> None:
     ],
 )
 def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: str) -> None:
-    made = yaml.safe_load(kustomization())["configMapGenerator"]
-    maps = {each["name"]: [Path(file) for file in each.get("files", [])] for each in made}
+    maps = {each["name"]: [Path(file) for file in each.get("files", [])] for each in MAPS}
     volumes = {each["name"]: each.get("configMap", {}).get("name") for each in PODS[service]["volumes"]}
     mounted = {}  # path in the container, and in the repository
     for mount in container(service)["volumeMounts"]:
@@ -127,18 +117,6 @@ def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: st
     assert mounted == {f"{home}/{path}": file for file, path in read.items()}
 
 
-def test_the_images_are_those_of_compose_and_have_no_other_place() -> None:
-    made = {each["name"]: each["newName"] for each in yaml.safe_load(kustomization())["images"]}
-    pinned = dict(re.findall(r"\$\{(\w+_IMAGE):-([^$}]+)}", (REPO / "hardened.yaml").read_text()))
-    assert made == {name: pinned[name] for name in ("NGINX_IMAGE", "VARNISH_IMAGE")} | IMAGES
-    assert {container(service)["image"] for service in PODS} == made.keys()
-
-
-def test_a_missing_image_is_one_line() -> None:
-    said = ran("sh", FOLDER / "kustomization.sh", env={"PATH": os.environ["PATH"]})
-    assert (said.returncode != 0, said.stdout, said.stderr.count("\n")) == (True, "", 1)
-
-
 def test_the_stack_fits_a_node_of_two_cores_beside_its_system() -> None:
     asked = Counter[str]()
     for each in OBJECTS:
@@ -148,23 +126,6 @@ def test_the_stack_fits_a_node_of_two_cores_beside_its_system() -> None:
             asked[name] = int(millicores) * each["spec"].get("replicas", 1)  # a DaemonSet: on this node
     assert asked.keys() == PODS.keys()
     assert sum(asked.values()) <= 1000
-
-
-def test_dns_is_allowed_as_each_kind_of_cluster_has_it() -> None:
-    [back] = [each for each in OBJECTS if each["metadata"]["name"] == "back"]
-    _, dns = back["spec"]["egress"]
-    pods, node = dns["to"]
-    assert pods["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "kube-system"}
-    assert node == {"ipBlock": {"cidr": "169.254.20.10/32"}}  # NodeLocal DNSCache
-
-
-def test_the_load_balancer_leads_to_the_node_s_own_ports() -> None:
-    [balancer] = [each for each in OBJECTS if each["spec"].get("type") == "LoadBalancer"]
-    asked = {port["name"]: port["port"] for port in balancer["spec"]["ports"]}
-    assert asked == {port["name"]: port["hostPort"] for port in container("nginx")["ports"]}
-    made = yaml.safe_load(kustomization(RESOURCES="extras/kubernetes/load-balancer.yaml"))
-    assert made["resources"] == ["extras/kubernetes", "extras/kubernetes/load-balancer.yaml"]
-    assert yaml.safe_load(kustomization())["resources"] == ["extras/kubernetes"]
 
 
 def test_a_node_is_ready_only_while_a_varnish_has_a_page_for_it() -> None:
@@ -181,31 +142,32 @@ def test_a_node_is_ready_only_while_a_varnish_has_a_page_for_it() -> None:
             nginx.varnish.close()
 
 
-def kustomize(folder: Path) -> list[Json]:
-    """The objects that kustomize makes of that folder."""
+def test_an_overlay_chooses_images_settings_and_the_way_in(tmp_path: Path) -> None:
+    """As the README has it. Every pod is hardened."""
     command = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
     if not shutil.which(command[0]):
         pytest.skip("there is neither kustomize nor kubectl")
-    return list(yaml.safe_load_all(check(*command, folder)))
-
-
-def test_kustomize_makes_hardened_pods_with_versioned_files(tmp_path: Path) -> None:
-    for name in tracked("nginx", "varnish", "starter/varnish", "policyd", "extras/kubernetes"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(REPO / name, tmp_path / name)
-    (tmp_path / "kustomization.yaml").write_text(kustomization(SERVER_NAMES="a.example b.example"))
-    made = kustomize(tmp_path)
+    [overlay] = re.findall(r"<<'END'\n(.*?)^END", (FOLDER / "README.md").read_text(), re.M | re.S)
+    base = os.path.relpath(REPO, tmp_path)
+    overlay = overlay.replace("../proscenium", base).replace(
+        "components: []", f"components: [{base}/{INGRESS}]"
+    )
+    (tmp_path / "kustomization.yaml").write_text(overlay)
+    made = list(yaml.safe_load_all(check(*command, tmp_path)))
     for each in made:
         validate(each)
-        assert each["metadata"]["namespace"] == BASE["namespace"]
-    maps = {each["metadata"]["name"]: each["data"] for each in made if each["kind"] == "ConfigMap"}
-    [settings] = [data for name, data in maps.items() if name.startswith("settings-")]
-    assert settings["SERVER_NAMES"] == "a.example b.example"
-    specs = [each["spec"]["template"]["spec"] for each in made if "template" in each.get("spec", {})]
-    assert len(specs) == len(PODS)
-    for spec in specs:
-        named = [volume["configMap"]["name"] for volume in spec["volumes"] if "configMap" in volume]
-        assert set(named) <= maps.keys()
+    [settings] = [each for each in made if each["metadata"]["name"].startswith("settings-")]
+    assert settings["data"]["SERVER_NAMES"] == "stage.example.org"
+    assert settings["data"]["CLIENT_CONNECTIONS"] == "2400"
+    pods = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]
+        for each in made
+        if "template" in each.get("spec", {})
+    }
+    assert pods.keys() == PODS.keys()
+    assert pods["backend"]["containers"][0]["image"] == "registry.example.org/backend:1"
+    assert not [port for port in pods["nginx"]["containers"][0]["ports"] if "hostPort" in port]
+    for spec in pods.values():
         assert not spec["automountServiceAccountToken"]
         assert spec["securityContext"]["runAsNonRoot"]
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -217,4 +179,3 @@ def test_kustomize_makes_hardened_pods_with_versioned_files(tmp_path: Path) -> N
         }
         assert only["resources"]["limits"]["memory"]
         assert {"readinessProbe", "livenessProbe"} <= only.keys()
-        assert "_IMAGE" not in only["image"]

@@ -13,6 +13,9 @@ sub vcl_builtin_synth {
     }
     if (resp.status == 503) {
         set resp.http.Retry-After = "5";
+        if (req.method == "GET") {
+            set resp.http.Refresh = "5"; # a browser does not obey Retry-After
+        }
         call unavailable;
     } else {
         set req.http.X-Title = resp.reason;

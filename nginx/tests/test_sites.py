@@ -261,10 +261,12 @@ def test_an_unreachable_upstream_is_our_503_page(server: NginxServer, host: str)
     origin.close()
     try:
         answer = server.request("/", host)
+        sent = server.exchange(f"POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n".encode())
     finally:
         origin.listen()
-    assert answer.status == 503
-    assert answer.headers["retry-after"] == "5"
+    assert (answer.status, sent.status) == (503, 503)
+    assert answer.headers["retry-after"] == answer.headers["refresh"] == "5"
+    assert "refresh" not in sent.headers
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["cache-status"] == "nginx; detail=error"
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
