@@ -70,7 +70,7 @@ def test_the_whole_stack_works_on_the_newest_images(newest: dict[str, str]) -> N
 
 
 def test_kubernetes_runs_the_newest_images(newest: dict[str, str]) -> None:
-    passes(newest, "tests/test_kubernetes_run.py")
+    passes(newest, "extras/kubernetes/proof")
 
 
 def test_the_newest_nginx_follows_the_names_of_a_ring(newest: dict[str, str], tmp_path: Path) -> None:

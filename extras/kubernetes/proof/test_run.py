@@ -1,12 +1,10 @@
-"""extras/kubernetes on a cluster: one node of our own (kubernetes/node.sh), or kind (KUBERNETES_ADDRESS)."""
+"""extras/kubernetes on a cluster: one node of our own (node.sh), or kind (KUBERNETES_ADDRESS)."""
 
 import ctypes
 import json
 import os
 import re
-import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,11 +20,7 @@ from tests.support.http import Response, request
 from tests.support.stage_client import StageClient
 from tests.support.wait import wait_until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.environ.get("ENGINE") == "no", reason="no container engine can run here"),
-]
-NODE = REPO / "tests" / "kubernetes" / "node.sh"
+NODE = Path(__file__).parent / "node.sh"
 README = (REPO / "extras" / "kubernetes" / "README.md").read_text()
 NAME = "stage.example.org"
 FILES = [f"/media/fox.svg?{number}" for number in range(60)]
@@ -58,7 +52,7 @@ class Cluster:
 
     def type(self, commands: str) -> str:
         """Run commands of the README; what they print."""
-        kubectl = f'set -a; . {REPO}/.run/kubernetes/images.env; kubectl() {{ {NODE} kubectl "$@"; }}'
+        kubectl = f'kubectl() {{ {NODE} kubectl "$@"; }}'
         return check("bash", "-euo", "pipefail", "-c", f"{kubectl}\n{commands}", cwd=self.folder, timeout=300)
 
     def kubectl(self, arguments: str) -> str:
@@ -66,6 +60,10 @@ class Cluster:
 
     def start(self) -> None:
         [commands] = re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)
+        chosen = (REPO / ".run" / "kubernetes" / "images.env").read_text()
+        for service, image, tag in re.findall(r"(\w+)_IMAGE=(\S+):(\S+)", chosen):
+            other = f"  - {{ name: {service.lower()}, newName: {image}, newTag: {tag} }}"
+            commands = commands.replace("images:\n", f"images:\n{other}\n")
         self.printed = self.type(commands)
         self.kubectl("rollout status statefulset/varnish --timeout=280s")
         wait_until(lambda: "nginx/" in self.kubectl("exec daemonset/nginx -- nginx -v"), within=120, every=1)
@@ -119,7 +117,7 @@ def outcomes_in(found: Outcomes) -> set[str]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("kubernetes")
+    folder = tmp_path_factory.mktemp("kubernetes") / "proscenium"
     copy_checkout(folder)
     started = ran(NODE, "up", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if started.returncode == 77:
@@ -134,7 +132,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_every_object_is_accepted_and_every_pod_is_ready(cluster: Cluster) -> None:
-    objects = cluster.type("kubectl kustomize .").count("\nkind: ")
+    objects = cluster.type("kubectl kustomize ../overlay").count("\nkind: ")
     applied = [line for line in cluster.printed.splitlines() if "/" in line and line.endswith(" created")]
     assert len(applied) == objects + 2  # the namespace and the secret
     assert cluster.is_ready()
@@ -175,26 +173,9 @@ def test_the_data_can_be_backed_up(cluster: Cluster) -> None:
 
 
 def test_a_load_balancer_leads_in(cluster: Cluster) -> None:
-    cluster.kubectl("apply -f extras/kubernetes/load-balancer.yaml")
+    cluster.kubectl("apply -f extras/kubernetes/load-balancer/service.yaml")
     port = int(cluster.kubectl("get service nginx -o jsonpath='{.spec.ports[0].nodePort}'"))
     wait_until(lambda: cluster.get("/stages/demo", port).status == 200)
-
-
-def test_locust_loads_it_from_outside(cluster: Cluster) -> None:
-    [forward, load] = re.findall(r"`(kubectl port-forward [^`]*|LOCUST_HOST=[^`]*)`", README)
-    locust = load.replace("../.venv/bin/locust", f"{sys.executable} -m locust")
-
-    def leads_in() -> bool:
-        with network():
-            return request(("127.0.0.1", 8000), "/stages/demo").status == 200
-
-    command = [NODE, *forward.split()]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as tunnel:
-        try:
-            wait_until(leads_in)
-            check(NODE, "network", "bash", "-c", locust, cwd=REPO / "loadtest", timeout=120)
-        finally:
-            os.killpg(tunnel.pid, signal.SIGTERM)
 
 
 def test_a_fourth_varnish_takes_only_its_own_share(cluster: Cluster) -> None:

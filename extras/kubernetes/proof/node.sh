@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # node.sh up | kubectl ARGUMENT... | network COMMAND... | down | build
-# A Kubernetes of one node on this machine, for tests/test_kubernetes_run.py: etcd, Kubernetes, CoreDNS and the network
+# A Kubernetes of one node on this machine, for test_run.py: etcd, Kubernetes, CoreDNS and the network
 # plugins, built from Go modules (twelve minutes once, into .run/kubernetes), and this machine's containerd. Exits with 77
 # where that cannot be.
 #
@@ -15,7 +15,7 @@ kubernetes=v1.34.2 coredns=v1.12.4 plugins=v1.7.1
 name=proscenium-kubernetes # of the network namespace, and of the control groups
 address=10.79.0.1          # of the node, in that network alone
 here=$(cd "$(dirname "$0")" && pwd)
-work=$here/../../.run/kubernetes
+work=$here/../../../.run/kubernetes
 node=/run/$name # `work`, as the node sees it: paths of sockets must be short
 state=$node/state
 PATH=$PATH:/usr/sbin:/sbin
