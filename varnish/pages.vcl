@@ -17,6 +17,12 @@ sub vcl_builtin_synth {
             set resp.http.Refresh = "5"; # a browser does not obey Retry-After
         }
         call unavailable;
+        # The backend has not been asked. With several machines, one that was cut off believes it dead for another second, and
+        # nginx asks the next Varnish.
+        if (local.socket == "nginx-tcp" && !std.healthy(req.backend_hint)) {
+            set resp.status = 502;
+            set resp.reason = "Bad Gateway";
+        }
     } else {
         set req.http.X-Title = resp.reason;
         set req.http.X-Message = "Your browser sent a request that this server does not support.";

@@ -112,6 +112,19 @@ def test_a_lost_varnish_moves_its_own_files_only(ring: Ring) -> None:
     assert ring.places() == before
 
 
+def test_a_varnish_that_may_not_ask_the_backend_is_passed_over(ring: Ring) -> None:
+    before = ring.places(FILES[:40])
+    cut_off, others = ring.varnishes[0], {"varnish-2", "varnish-3"}
+    cut_off.answer = lambda _: response("curtain", "502 Bad Gateway")
+    for varnish in ring.varnishes[1:]:
+        varnish.answer = lambda _, name=varnish.name: response(name)  # type: ignore[misc]
+    found = ring.places(FILES[:40])
+    assert {found[file] for file, place in before.items() if place == cut_off.name} <= others
+    ring.varnishes[1].answer = ring.varnishes[2].answer = cut_off.answer
+    answer = ring.request("/", port=ring.load)
+    assert (answer.status, answer.text) == (502, "curtain")
+
+
 def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:
     before = ring.places()
     ring.varnishes[0].delay = 10
