@@ -377,3 +377,34 @@ def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
     done = run(bare, "up", MODE="containers")
     assert done.returncode == 1
     assert "does not start here" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("log", "restarts", "ended"),
+    [
+        ('{"event": "waits for the data"}', 0, "old"),
+        ("upstage: UPSTAGE_MAX_UNREAD must be a number", 1, "new"),
+        ("", None, "new"),  # Compose cannot start it beside the other one
+    ],
+)
+def test_a_changed_backend_starts_beside_the_old_one(
+    bare: Path, log: str, restarts: int | None, ended: str
+) -> None:
+    """The old one ends only when the new one has started."""
+    engine_log = engine(
+        bare,
+        "ps*service=backend*) echo old; [ ! -e beside ] || echo new",
+        "'compose config --hash backend') echo backend 2",
+        "'compose config --images backend'|'image inspect'*) echo image",
+        "inspect*config-hash*) echo 1 image",
+        f"'compose up -d --no-deps'*) touch beside; exit {int(restarts is None)}",
+        f"'logs new') echo '{log}'",
+        f"inspect*RestartCount*) echo true {restarts}",
+        "stop*|rm*)",
+    )
+    (bare / ".run/logs").mkdir(parents=True, exist_ok=True)
+    done = functions(bare, "replace_upstage backend")
+    assert done.returncode == (restarts or 0)
+    assert ("the old one goes on: upstage: UPSTAGE_MAX_UNREAD must be" in done.stderr) is bool(restarts)
+    removed = [line.split()[-1] for line in engine_log.read_text().splitlines() if line.startswith("rm ")]
+    assert removed == [ended]

@@ -42,21 +42,25 @@ stack_up() {
 # the new one has started and waits for the data: so visitors wait for the change alone, not for a container and for Python. If the
 # new one cannot start, the old one goes on.
 replace_upstage() {
-    local service=$1 old new wanted log='' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
+    local service=$1 old new wanted log='' started='"event": "(waits for the data|ready)"' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
     old=$(container_ids "$service" --filter=status=running)
-    [[ $old && $old != *$'\n'* ]] || return 0
-    wanted=$(to_be_made_as "$service")
+    if [[ ! $old || $old == *$'\n'* ]] || without upstage; then return; fi
+    wanted=$(to_be_made_as "$service") || return 0 # it does not run here any more
     [[ $wanted && $wanted != "$(made_as "$old")" ]] || return 0
     step "Starting the new $service beside the old one"
-    quietly "up-$COMPOSE_PROJECT_NAME" docker compose "${beside[@]}"
+    if ! docker compose "${beside[@]}" >".run/logs/beside-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null; then
+        # Such as a port of your own that two cannot have: Compose then ends the old one first.
+        container_ids "$service" --all | grep -vxF "$old" | xargs -r docker rm --force >/dev/null
+        return
+    fi
     new=$(container_ids "$service" --all | grep -vxF "$old")
     for _ in {1..120}; do
         log=$(docker logs "$new" 2>&1)
-        case $log in *'"event": "waits for the data"'*) break ;; esac
+        if [[ $log =~ $started ]]; then break; fi
         sleep 0.25
         [ "$(docker inspect -f '{{.State.Running}} {{.RestartCount}}' "$new")" = 'true 0' ] || break
     done
-    if [[ $log != *'"event": "waits for the data"'* ]]; then
+    if [[ ! $log =~ $started ]]; then
         docker rm --force "$new" >/dev/null
         die "The new $service does not start, and the old one goes on: $(reason_in "$log")"
     fi
@@ -67,7 +71,7 @@ replace_upstage() {
 made_as() { docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}} {{.Image}}' "$1"; }
 to_be_made_as() {
     local hash image
-    hash=$(docker compose config --hash "$1" | cut -d ' ' -f 2)
+    hash=$(docker compose config --hash "$1" 2>/dev/null | cut -d ' ' -f 2) || return
     image=$(docker compose config --images "$1")
     [ -z "$hash" ] || echo "$hash $(docker image inspect -f '{{.Id}}' "$image")"
 }
