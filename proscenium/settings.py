@@ -123,7 +123,13 @@ def page() -> str:
 
 def kustomization() -> str:
     """The text of kustomization.yaml: kustomize knows no wildcards, and reads no file above its own."""
-    folders = [REPO / "nginx", *sorted((REPO / "nginx").iterdir()), REPO / "varnish", REPO / "policyd"]
+    folders = [
+        REPO / "nginx",
+        *sorted((REPO / "nginx").iterdir()),
+        REPO / "varnish",
+        REPO / "starter/varnish",
+        REPO / "policyd",
+    ]
     left_out = {"tests", "site", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
     text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
     for variable in ("NGINX_IMAGE", "VARNISH_IMAGE"):
@@ -134,8 +140,6 @@ def kustomization() -> str:
             continue
         kinds = (".conf", ".template", ".sh", ".vcl", ".xml")
         names = sorted(str(file.relative_to(REPO)) for file in folder.iterdir() if file.suffix in kinds)
-        if folder.name == "varnish":
-            names.append("starter/varnish/analytics.vcl")
         wrapped = textwrap.fill(", ".join(names), 110, break_on_hyphens=False).replace("\n", "\n      ")
         text += f"  - name: {str(folder.relative_to(REPO)).replace('/', '-')}\n    files: [{wrapped}]\n"
     return text

@@ -9,7 +9,7 @@ class Visitor(HttpUser):
     wait_time = between(1, 3)
 
     def on_start(self) -> None:
-        self.client.headers["Host"] = os.environ["SITE"]  # the name that the application knows
+        self.client.headers["Host"] = os.environ["PUBLIC_NAME"]  # the name that the application knows
 
     @task
     def home(self) -> None:

@@ -25,7 +25,7 @@ sub vcl_recv {
 }
 
 # Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy replaces an error.
-include "purge.vcl";
+include "starter/varnish/purge.vcl";
 include "reject.vcl";
 include "stale.vcl";
 

@@ -17,7 +17,7 @@ include "strangers.vcl";    # clients without a cookie, crawlers among them: a f
 include "normalise.vcl";    # one spelling for each request: host and query
 include "queries.vcl";      # pages have no arguments
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
-include "purge.vcl";        # how the backend purges a replaced picture
+include "starter/varnish/purge.vcl"; # how the backend purges a replaced picture
 include "reject.vcl";       # malformed and unsupported requests: 400, 405, 414, 501
 include "routes.vcl";       # the health check and WebSockets
 include "passed.vcl";       # paths that bypass the cache: /admin, /swf, /ws, /media/video

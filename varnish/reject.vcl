@@ -17,11 +17,6 @@ sub vcl_recv {
 }
 
 sub vcl_req_method {
-    # Clients may not purge; purge.vcl answers the backend.
-    if (req.method == "PURGE" || req.method == "BAN") {
-        std.log("rule: clients may not purge");
-        return (synth(405));
-    }
     # Varnish before 8.0 would open a pipe to the backend for an unknown method.
     if (req.method !~ "^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$") {
         std.log("rule: an unknown method");

@@ -7,7 +7,7 @@ die() {
 }
 
 folder=$(cd "$(dirname "$0")" && pwd)
-starter=${folder%/*}/starter # its analytics.vcl is part of normalise.vcl, and its default.vcl of site.vcl
+starter=${folder%/*}/starter # the VCL includes files of it
 
 . "$folder/table.sh"
 secret=$VARNISH_GENERATED/secret
@@ -99,7 +99,5 @@ write_vcl() {
     if [ "$SITE" ]; then
         declare_site >"$VARNISH_GENERATED/site_backend.vcl"
         cat "$SITE_RULES" ${SITE_RECIPE:+"$starter/recipes/$SITE_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
-        cp -f "$starter/varnish/analytics.vcl" "$VARNISH_GENERATED/"
-        sed '/^backend app {$/,/^}$/d' "$starter/varnish/default.vcl" >"$VARNISH_GENERATED/starter.vcl" # includes ./rules.vcl
     fi
 }

@@ -1,5 +1,5 @@
-# The VCL of your own site (extras/site): the starter's rules (starter/varnish/default.vcl), with your own in them, and what
-# this stack has for every site: checked claims of clients, its pages, its reports, and nginx's copies of a second.
+# The VCL of your own site (extras/site): the starter's rules (starter/varnish/default.vcl) but for its reports, with your own in them,
+# and what this stack has for every site: checked claims of clients, its pages, its reports, and nginx's copies of a second.
 
 vcl 4.1;
 
@@ -12,7 +12,7 @@ include "site_backend.vcl"; # the application's address and limits: written by s
 # The application purges its own copies alone, and none of UpStage's.
 sub vcl_recv {
     if (local.socket == "purge_site") {
-        set req.url = req.url + " && obj.http.X-Site == yes";
+        set req.http.X-Whose = "&& obj.http.X-Site == yes";
     }
 }
 sub vcl_backend_response {
@@ -26,7 +26,13 @@ sub unavailable {
 }
 
 include "pages.vcl";
-include "starter.vcl";      # the starter's file without its backend: written by start.sh. Its first rule is about purges
+include "starter/varnish/analytics.vcl";
+include "rules.vcl"; # your own, and a recipe: written by start.sh
+include "starter/varnish/purge.vcl";
+include "starter/varnish/normalise.vcl";
+include "starter/varnish/cookies.vcl";
+include "starter/varnish/stale.vcl";
+include "starter/varnish/keep.vcl";
 include "reject.vcl";
 
 sub vcl_backend_fetch {
@@ -40,6 +46,7 @@ sub vcl_backend_fetch {
 # The application does not answer. The starter leaves the page to its nginx; here pages.vcl has it.
 sub vcl_deliver {
     unset resp.http.X-Site;
+    unset resp.http.X-Cache-Tags;
     if (resp.http.X-Accel-Redirect) {
         return (synth(503));
     }

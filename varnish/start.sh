@@ -49,7 +49,7 @@ END
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
 case $VARNISH_LISTEN_SITE_PURGE in /*) site_purge=$VARNISH_LISTEN_SITE_PURGE,mode=666 ;; *) site_purge=$VARNISH_LISTEN_SITE_PURGE ;; esac
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
-exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -p "vcl_path=$VARNISH_GENERATED:$folder:$starter/varnish" \
+exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -p "vcl_path=$VARNISH_GENERATED:$folder:${starter%/*}" \
     -T "$VARNISH_LISTEN_CLI" -S "$secret" -i "$VARNISH_NAME" \
     -a "nginx=$VARNISH_LISTEN_SOCKET,mode=666" ${VARNISH_LISTEN_NGINX:+-a "nginx-tcp=$VARNISH_LISTEN_NGINX"} \
     -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${site_purge:+-a "purge_site=$site_purge"} \

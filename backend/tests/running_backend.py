@@ -201,4 +201,4 @@ class PurgedCache(Origin):
     def tags(self) -> list[str]:
         """The purged tags, in order."""
         assert all((request.method, request.target) == ("PURGE", "/") for request in self.requests)
-        return [request.headers["x-tag"] for request in self.requests]
+        return [request.headers["x-cache-tags"] for request in self.requests]

@@ -214,8 +214,12 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
     assert workshop.upstage("purge", "/media/fox.svg?x=1") == (0, "", "")
     assert workshop.upstage("purge", "/", "--tag", "demo") == (0, "", "")
     first, second = cache.requests
-    assert (first.method, first.target, first.headers.get("x-tag")) == ("PURGE", "/media/fox.svg?x=1", None)
-    assert (second.method, second.target, second.headers.get("x-tag")) == ("PURGE", "/", "demo")
+    assert (first.method, first.target, first.headers.get("x-cache-tags")) == (
+        "PURGE",
+        "/media/fox.svg?x=1",
+        None,
+    )
+    assert (second.method, second.target, second.headers.get("x-cache-tags")) == ("PURGE", "/", "demo")
     for invalid in (("/", "--tag", "a.b"), ('/"',)):
         status, _, problem = workshop.upstage("purge", *invalid)
         assert (status, "neither a path nor a tag" in problem) == (1, True), problem

@@ -198,7 +198,7 @@ stack_locust() {
 stack_purge() {
     local varnish
     for varnish in $(stack_varnishes); do
-        container_exec "$varnish" curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Tag: $3"} "http://127.0.0.1:8082$1" || return
+        container_exec "$varnish" curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Cache-Tags: $3"} "http://127.0.0.1:8082$1" || return
     done
 }
 # stack_paths FILE: brings a file to Locust and its workers; prints where it is there.

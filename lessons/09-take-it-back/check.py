@@ -34,7 +34,9 @@ def check(attempt: Attempt, need: Need) -> None:
     need(outside, "not-outside", attempt.evidence.http_port)
     need(outside[-1].status == 405, "allowed", outside[-1].status)
 
-    tagged = [purge.began for purge in inside if purge.header("X-Tag") == TAG and purge.began > of_fox[-1]]
+    tagged = [
+        purge.began for purge in inside if purge.header("X-Cache-Tags") == TAG and purge.began > of_fox[-1]
+    ]
     need(tagged, "no-tag")
     for host in HOSTS:
         again = after(diva[host], tagged[-1])

@@ -128,10 +128,10 @@ def test_lesson_09_everything_is_gone(pupil: Pupil) -> None:
 
 
 def test_lesson_09_a_purge_that_all_may_send(pupil: Pupil) -> None:
-    pupil.load("varnish/purge.vcl", 'if (local.socket == "purge")', 'if (req.method == "PURGE")')
+    pupil.load("starter/varnish/purge.vcl", 'if (local.socket !~ "^purge")', 'if (req.method != "PURGE")')
     look_at_pictures(pupil)
     assert pupil.get(FOX, method="PURGE").status_code == 200
-    look_at_pictures(pupil).refused(r"varnish/purge\.vcl differs from the shipped file")
+    look_at_pictures(pupil).refused(r"starter/varnish/purge\.vcl differs from the shipped file")
     pupil.restore()
     pupil.refused("not-purged")
     purge(pupil, f"URL={FOX}")

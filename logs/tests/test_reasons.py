@@ -15,6 +15,7 @@ from tests.support.wait import wait_until
 from varnish.tests.python.varnish_server import VARNISH, VarnishServer
 
 DEPLOYED = [file for file in VARNISH.glob("*.vcl") if file.name != "site.vcl"]
+DEPLOYED.append(VARNISH.parent / "starter" / "varnish" / "purge.vcl")
 
 
 @pytest.fixture

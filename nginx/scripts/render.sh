@@ -126,11 +126,6 @@ MEDIA_LOCATION=/.nginx/media
 # nginx's resolver does not know localhost.
 SITE_ORIGIN=${SITE%/}
 SITE_UPSTREAM=${SITE_ADDRESS:-$(echo "${SITE_ORIGIN#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/')}
-# part WORDS: what stands in the starter's file from these words to the next empty line.
-part() { [ ! "$SITE" ] || sed -n "/$1/,/^$/s/^    //p" ../starter/nginx/nginx.conf; }
-# shellcheck disable=SC2016  # nginx's variables: here the id is a trace's (logging/trace.conf)
-SITE_MAPS=$(part 'The host is the one') SITE_HEADERS=$(part 'What the application may believe' | sed 's/\$request_id;/$trace_id;/')
-
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
@@ -179,6 +174,7 @@ write_files() {
 for folder in cdn redirect observe edge site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 filled=$(settings)
 write_files
+if [ "$SITE" ]; then cp -f ../starter/nginx/names.conf ../starter/nginx/claims.conf "$GENERATED_FOLDER/site/"; fi
 
 number=0
 for name in $THEATRES; do

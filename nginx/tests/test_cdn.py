@@ -87,7 +87,7 @@ class Chain:
 
     def purge(self) -> None:
         for port in self.purges:
-            purged = request(("127.0.0.1", port), "/", "x", "PURGE", b"", "", x_tag="medium-a-png")
+            purged = request(("127.0.0.1", port), "/", "x", "PURGE", b"", "", x_cache_tags="medium-a-png")
             assert purged.status == 200
 
 

@@ -117,7 +117,7 @@ def test_a_varnish_that_may_not_ask_the_backend_is_passed_over(ring: Ring) -> No
     cut_off, others = ring.varnishes[0], {"varnish-2", "varnish-3"}
     cut_off.answer = lambda _: response("curtain", "502 Bad Gateway")
     for varnish in ring.varnishes[1:]:
-        varnish.answer = lambda _, name=varnish.name: response(name)  # type: ignore[misc]
+        varnish.answer = lambda _, name=varnish.name: response(name)
     found = ring.places(FILES[:40])
     assert {found[file] for file, place in before.items() if place == cut_off.name} <= others
     ring.varnishes[1].answer = ring.varnishes[2].answer = cut_off.answer

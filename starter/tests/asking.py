@@ -97,7 +97,9 @@ def compose(folder: Path, *command: str) -> str:
 def started(folder: Path, settings: str = "") -> Iterator[None]:
     """The starter in this folder, which has a copy of it, with these lines in its .env."""
     with (folder / ".env").open("a") as file:
-        file.write(f"SITE=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n{settings}")
+        file.write(
+            f"PUBLIC_NAME=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n{settings}"
+        )
     try:
         compose(folder, "up", "--detach", "--wait", "--build")
         yield
@@ -111,9 +113,9 @@ def copy_with(name: str, folder: Path) -> None:
     shutil.copytree(STARTER / "tests" / "applications" / name, folder / "app")
     services = (folder / "compose.yaml").read_text()
     build = 'build: { context: ./app, args: { PYTHON_IMAGE: "${PYTHON_IMAGE:-python:3.13-slim}" } }\n'
-    site = f'    environment: {{ SITE: "localhost:{HTTP_PORT}" }}\n'
+    site = f'    environment:\n      SITE: "localhost:{HTTP_PORT}"\n'
     services, count = re.subn(
-        r"image: \$\{PYTHON_IMAGE.*?    environment: [^\n]*\n",
+        r"image: \$\{PYTHON_IMAGE.*?    environment:\n[^\n]*\n",
         lambda _: build + site,
         services,
         count=1,

@@ -51,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     )
 
     purge = commands.add_parser("purge", help="drop a path, or everything with a tag, from every cache")
-    purge.add_argument("path", metavar="PATH", help="on every host, with every query")
+    purge.add_argument(
+        "path", metavar="PATH", help="on every host; with every query, or with the one that it has"
+    )
     purge.add_argument("--tag", help="everything with this tag instead")
     purge.set_defaults(task=lambda settings, options: send_purge(settings, options.path, options.tag))
 
@@ -107,7 +109,7 @@ def ask_server(settings: Settings, method: str, path: str, tag: str | None = Non
 
     connection = http.client.HTTPConnection(*settings.metrics.reachable_at, timeout=10)
     try:
-        connection.request(method, path, headers={"X-Tag": tag} if tag else {})
+        connection.request(method, path, headers={"X-Cache-Tags": tag} if tag else {})
         response = connection.getresponse()
         return response.status, response.read().decode()
     finally:

@@ -35,7 +35,7 @@ AGAIN = 0.5  # seconds until a purge is repeated
 RETRY = 1.0  # seconds until a failed purge is retried: as long may a cache that comes back serve an old file
 MAX_QUEUE = 1000  # purges to be repeated for a cache; above that the oldest are lost
 TOLD = "purged-caches.json"  # in the data folder
-MAX_TAG = 64  # characters, see varnish/purge.vcl
+MAX_TAG = 64  # characters
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
 log = Logger()
@@ -51,7 +51,7 @@ class Purge(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether Varnish accepts it (varnish/purge.vcl): both become a part of an expression."""
+        """Whether it is one: both become a part of an expression (starter/varnish/purge.vcl)."""
         tag = re.fullmatch(f"[0-9A-Za-z_:-]{{0,{MAX_TAG}}}", self.tag)
         return bool(tag and re.fullmatch(r"/[!#-~]*", self.path))
 
@@ -263,7 +263,7 @@ class Cache(Service):
 
     async def _send(self, host: str, purge: Purge) -> str:
         """Send one purge to one cache; return the status line unless it says that all is well."""
-        headers = Headers({"X-Tag": [purge.tag]} if purge.tag else {})
+        headers = Headers({"X-Cache-Tags": [purge.tag]} if purge.tag else {})
         url = f"http://{name_of((host, self._port))}{purge.path}"
         response = await self._agent.request(b"PURGE", url.encode(), headers)
         await readBody(response)  # the connection closes only when the body has been read
@@ -309,7 +309,7 @@ class PurgePage(Resource):
 
     def render_PURGE(self, request: Request) -> int:
         """200 when every cache has accepted it, 503 and which ones have not, 400 if it is invalid."""
-        purge = Purge(request.getHeader("x-tag") or "", request.uri.decode("latin-1"))
+        purge = Purge(request.getHeader("x-cache-tags") or "", request.uri.decode("latin-1"))
         gone: list[object] = []
         request.notifyFinish().addErrback(gone.append)
 

@@ -1,0 +1,9 @@
+# Your application, as Varnish reaches it: a server of ../nginx, which follows the application to a
+# new address. (Varnish looks a name up only once, when it loads this file.)
+
+backend app {
+    .path = "/run/web/app.sock";
+    .first_byte_timeout = 65s; # nginx gives up after 60
+    .between_bytes_timeout = 65s;
+    .max_connections = 200; # more at once would only wait inside the application
+}

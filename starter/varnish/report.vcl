@@ -1,0 +1,48 @@
+# Every response says in Cache-Status (RFC 9211) whether it is a copy, and if not, why not.
+
+sub vcl_hit {
+    set req.http.Cache-Status = "hit";
+}
+
+sub vcl_miss {
+    set req.http.Cache-Status = "fwd=uri-miss";
+}
+
+sub vcl_pass {
+    set req.http.Cache-Status = "fwd=bypass";
+    if (req.is_hitpass) {
+        set req.http.Cache-Status = "fwd=bypass; detail=hit-for-pass";
+    }
+    if (req.http.Cookie) {
+        set req.http.Cache-Status = "fwd=bypass; detail=cookie";
+    }
+}
+
+sub vcl_backend_fetch {
+    unset bereq.http.Cache-Status;
+}
+
+sub vcl_deliver {
+    set resp.http.Cache-Status = server.identity + "; " + req.http.Cache-Status;
+    if (!obj.uncacheable) {
+        if (req.http.Cache-Status ~ "miss") {
+            set resp.http.Cache-Status = resp.http.Cache-Status + "; stored";
+        }
+        set resp.http.Cache-Status = resp.http.Cache-Status +
+            "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
+        if (obj.ttl < 0s && obj.grace > 0s) {
+            set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale";
+        }
+    }
+    # For caches, and for those who look for a way in.
+    unset resp.http.X-Cache-Tags;
+    unset resp.http.Via;
+    unset resp.http.X-Varnish;
+    unset resp.http.X-Vinyl; # the same, from Vinyl Cache
+}
+
+sub vcl_builtin_synth {
+    set resp.http.Cache-Status = server.identity + "; detail=synth";
+    set resp.body = resp.reason;
+    return;
+}
