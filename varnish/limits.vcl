@@ -1,7 +1,4 @@
-# Time and connection limits of a backend. Included inside a backend { }.
-# https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
+# Time and connection limits of the backend. Included inside a backend { }.
 
-.connect_timeout = 1s;          # the backend is nearby: it accepts within a millisecond or not at all
-.first_byte_timeout = 15s;      # long enough for speech synthesis
-.between_bytes_timeout = 15s;
+include "times.vcl";
 .max_connections = 200;         # one Twisted process: more requests at once would only wait inside it

@@ -40,15 +40,14 @@ backend upstage {
 END
 }
 
-# limit_strangers NAME ADDRESS LIMITS: the same server once more, for those whom strangers.vcl calls strangers, with the time limits of
-# that file. So many of their fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends.
+# limit_strangers NAME ADDRESS: the same server once more, for those whom strangers.vcl calls strangers. So many of their fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends.
 # nginx waits for Varnish for two seconds, and a fetch that fails is repeated once. If the server is sick, it is not asked.
 limit_strangers() {
     [ "$STRANGER_FETCHES" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
     cat <<END
 backend $1_strangers {
     $(in_vcl "$2")
-    $(grep -v -e max_connections -e '^#' "$folder/$3")
+    include "times.vcl";
     .max_connections = $STRANGER_FETCHES;
     .wait_limit = $((100 / (1 + $(echo "$THEATRES" | wc -w))));
     .wait_timeout = 0.8s;
@@ -63,11 +62,11 @@ END
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
-    limit_strangers "theatre_$1" "$address" theatre_limits.vcl
+    limit_strangers "theatre_$1" "$address"
 }
 
 # declare_site: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
-# answer, so it gets fewer connections, as theatres do (theatre_limits.vcl).
+# answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
 declare_site() {
     address=${SITE_ADDRESS:-$(echo "${SITE#http://}" | sed 's|/$||; /:/!s/$/:80/')}
     cat <<END
@@ -93,7 +92,7 @@ write_vcl() {
     {
         [ -z "$SITE" ] || echo 'include "site_handover.vcl";'
         echo 'include "handover.vcl";'
-        limit_strangers upstage "$BACKEND_ADDRESS" limits.vcl
+        limit_strangers upstage "$BACKEND_ADDRESS"
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$SITE" ]; then

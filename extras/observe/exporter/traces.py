@@ -24,7 +24,7 @@ from logs.spans import Span, tree
 from logs.varnishlog import Request, requests
 
 HOLD = 5.0  # seconds from the first piece of a request until it is put together, ...
-LATE = 20.0  # ... if nginx has given up: Varnish goes on to wait (varnish/limits.vcl), and logs when it ends
+LATE = 20.0  # ... if nginx has given up: Varnish goes on to wait (varnish/times.vcl), and logs when it ends
 MOST = 250  # failed requests that wait, and as many others; pieces of further ones are dropped
 PIECES = 50  # of one request
 SHOWN = 10  # of the slow requests, and as many of the failed ones, for the page
