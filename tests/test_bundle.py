@@ -19,7 +19,7 @@ DOCKER = """#!/bin/sh
 mkdir -p "$ENGINE" && for last; do :; done
 case "$*" in
 *" config --format json") echo 'CONFIG' ;;
-*" config --images") echo nginx:1 ;;
+*" config --images") printf '%s\\n' nginx:1 "$COMPOSE_PROJECT_NAME-backend" "$COMPOSE_PROJECT_NAME-policyd" ;;
 "image inspect -f {{index"*) sed -n 's/^proscenium[^=]*=//p' "$ENGINE/$last" ;;
 "image inspect -f"*) echo layers ;;
 "images -q"*) grep -lx "${last#label=}" "$ENGINE"/* 2>/dev/null || true ;;

@@ -77,10 +77,6 @@ sub write_report {
     set resp.http.Cache-Status = req.http.Cache-Status;
     set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"""};
 
-    # nginx passes them on to a cache in front of it, if there is one (nginx/cdn/http.conf).
-    if (local.socket !~ "^nginx") {
-        unset resp.http.X-Cache-Tags;
-    }
     # Do not disclose product names and versions. Age stays: browsers need it.
     unset resp.http.Server;
     unset resp.http.Via;

@@ -107,7 +107,7 @@ def chain(**settings: str) -> Iterator[Chain]:
             vcl = vcl.replace(there, here)
         (nginx.folder / "front.vcl").write_text(vcl)
         command = ["varnishd", "-F", "-j", "none", "-p", QUICK, "-n", str(nginx.folder / "front")]
-        command += ["-f", str(nginx.folder / "front.vcl"), "-p", f"vcl_path={VARNISH}"]
+        command += ["-f", str(nginx.folder / "front.vcl"), "-p", f"vcl_path={VARNISH.parent}"]
         command += ["-a", f"http=127.0.0.1:{port}", "-a", f"purge=127.0.0.1:{purge}"]
         front = Program(command, {"PATH": PATH}, nginx.folder / "front.log")
         stack.callback(front.stop)

@@ -81,4 +81,8 @@ sub vcl_deliver {
     unset resp.http.X-Url;
     unset resp.http.X-Path;
     unset resp.http.X-Tags;
+    # Tags are for caches: an nginx may pass them on to one in front of it.
+    if (local.socket !~ "^nginx") {
+        unset resp.http.X-Cache-Tags;
+    }
 }
