@@ -1,6 +1,7 @@
 """The linters: Python, shell, Dockerfiles, nginx, and line endings."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -114,3 +115,14 @@ def test_the_files_have_unix_line_ends() -> None:
     for name in tracked():
         content = (REPO / name).read_bytes()
         assert b"\0" in content or b"\r\n" not in content, name
+
+
+def test_what_people_copy_has_one_statement_a_line() -> None:
+    """And at most 100 columns."""
+    files = [name for name in tracked("starter/nginx", "starter/varnish") if re.search(r"(?<!page)\.(conf|vcl)$", name)]
+    assert len(files) > 10
+    for name in (*files, "starter/nginx/start.sh", "starter/compose.yaml"):
+        for line in (REPO / name).read_text().splitlines():
+            assert len(line) <= 100, f"{name}: {line}"
+            code = re.sub(r"""(["']).*?\1|#.*|^\s*} else""", "", line)
+            assert name not in files or not re.search(r"[;{}]\s*\S", code.rstrip()), f"{name}: {line}"

@@ -6,8 +6,8 @@
 #   PURGE /         X-Cache-Tags: news, blog   everything with one of these words among its tags
 #
 # BAN means the same. A response gives its tags in X-Cache-Tags, Cache-Tags, Surrogate-Key or xkey,
-# separated by commas or spaces, in one line or several; so does a purge. They are words, no patterns:
-# of each, all but letters, digits, _ : and - becomes a _.
+# separated by commas or spaces, in one line or several; so does a purge. They are words, no
+# patterns: of each, all but letters, digits, _ : and - becomes a _.
 #
 # Allowed on listeners whose names begin with `purge`, which no visitor reaches. An access list of
 # addresses would not protect them: behind nginx every client has nginx's address.
