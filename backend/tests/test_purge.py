@@ -149,6 +149,15 @@ def test_changes_during_a_purge_are_purged_after_it(purger: FakeCache) -> None:
     assert purger.queued == 0
 
 
+def test_a_cache_that_accepts_the_second_attempt_has_been_told(purger: FakeCache) -> None:
+    purger.answer = None
+    result = begin(purger.purge(Purge("x"), again=False))
+    purger.answer = OK
+    purger.clock.advance(TIMEOUT)
+    assert result == [OK]
+    assert purger._label in purger._told
+
+
 def test_an_unreachable_cache_gets_all_purges_later(purger: FakeCache) -> None:
     purger.answer = NO
     for tag in "xyz":

@@ -22,11 +22,15 @@ container_exec() {
 }
 
 stack_up() {
-    local running='' service
+    local running='' hashes service hash
     build_images
     mkdir -p .run/logs
     if stack_running; then running=yes; fi
-    for service in backend "${theatres[@]}"; do replace_upstage "$service"; done
+    hashes=$(docker compose config --hash '*')
+    for service in backend "${theatres[@]}"; do
+        hash=$(awk -v service="$service" '$1 == service { print $2 }' <<<"$hashes")
+        [ -z "$hash" ] || replace_upstage "$service" "$hash"
+    done
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -38,15 +42,17 @@ stack_up() {
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
 }
 
-# replace_upstage SERVICE: if Compose would make the container anew, starts the new one beside the old one, and ends the old one when
+# replace_upstage SERVICE HASH: if Compose would make the container anew, because that is no longer the hash of its settings or its image
+# has been built again, starts the new one beside the old one, and ends the old one when
 # the new one has started and waits for the data: so visitors wait for the change alone, not for a container and for Python. If the
 # new one cannot start, the old one goes on.
 replace_upstage() {
-    local service=$1 old new wanted log='' started='"event": "(waits for the data|ready)"' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
+    local service=$1 old new made image log='' started='"event": "(waits for the data|ready)"' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
     old=$(container_ids "$service" --filter=status=running)
     if [[ ! $old || $old == *$'\n'* ]] || without upstage; then return; fi
-    wanted=$(to_be_made_as "$service") || return 0 # it does not run here any more
-    [[ $wanted && $wanted != "$(made_as "$old")" ]] || return 0
+    made=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}} {{.Image}} {{.Config.Image}}' "$old")
+    image=${made##* }
+    [ "$made" != "$2 $(docker image inspect -f '{{.Id}}' "$image") $image" ] || return 0
     step "Starting the new $service beside the old one"
     if ! docker compose "${beside[@]}" >".run/logs/beside-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null; then
         # Such as a port of your own that two cannot have: Compose then ends the old one first.
@@ -67,15 +73,6 @@ replace_upstage() {
     docker stop "$old" >/dev/null
     docker rm "$old" >/dev/null
 }
-# made_as CONTAINER, to_be_made_as SERVICE: checksums of its settings and of its image.
-made_as() { docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}} {{.Image}}' "$1"; }
-to_be_made_as() {
-    local hash image
-    hash=$(docker compose config --hash "$1" 2>/dev/null | cut -d ' ' -f 2) || return
-    image=$(docker compose config --images "$1")
-    [ -z "$hash" ] || echo "$hash $(docker image inspect -f '{{.Id}}' "$image")"
-}
-
 # Another version of this checkout may have made a volume with other options. Compose leaves it: to make it again removes its data.
 name_outdated_volumes() {
     local names

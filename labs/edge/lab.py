@@ -118,8 +118,7 @@ def replace(service: str) -> Callable[[], None]:
                 machine, "docker", "ps", "--format", "{{.Names}}", "--filter", f"name=-{service}-"
             ).split()
             on(machine, "docker", "rm", "--force", name)
-            on(machine, "make", "up")
-            wait_for(machine)
+            on(machine, "make", "up")  # until it is healthy
 
     return run
 

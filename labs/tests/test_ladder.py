@@ -24,7 +24,7 @@ LEFT_OUT = [
     r"set \$(backend|backend_metrics|media|media_location) .*",
     r"limit_conn .*|client_max_body_size 16m",
     r"proxy_read_timeout \ds|proxy_next_upstream_timeout 3s",
-    r"proxy_cache_use_stale .*|error_page .*|recursive_error_pages on",
+    r"proxy_cache_use_stale error timeout http_502|error_page .*|recursive_error_pages on",
     r"include (proxying/(webcam|headers)|sites/refusals|observe/log\*|caching/old_copy)\.conf",
     r"rewrite \^ \$uri break",
 ]

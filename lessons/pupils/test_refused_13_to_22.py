@@ -5,11 +5,10 @@ Lesson 18's are in tests/test_load_models.py, lesson 17's in tests/test_watch_th
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 
@@ -18,7 +17,6 @@ from lessons.checking.lesson import LESSONS
 from lessons.pupils.printed import changes
 from lessons.pupils.school import Pupil
 from tests.stack import REPO
-from tests.support.wait import wait_until
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -363,49 +361,3 @@ def test_lesson_16_files_that_were_not_requested_meanwhile(pupil: Pupil) -> None
     pupil.get(lost[0], method="HEAD")
     pupil.stack.make("up")
     ring(pupil, 30).refused("not-requested", len(lost) - 1)
-
-
-# --- 17. Watch the stack: for test_solutions.py.
-
-REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
-
-
-@contextmanager
-def open_page(pupil: Pupil) -> Iterator[None]:
-    """What the page asks for one of its charts, every two seconds."""
-    closed = Event()
-
-    def draw() -> None:
-        while not closed.wait(2):
-            now = time.time()
-            pupil.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
-
-    drawing = Thread(target=draw)
-    drawing.start()
-    try:
-        yield
-    finally:
-        closed.set()
-        drawing.join()
-
-
-def until_all_is_well(pupil: Pupil) -> None:
-    alerts = pupil.stack.alerts
-    wait_until(lambda: not alerts(), within=180, every=1, report=lambda: str(alerts()))
-
-
-@contextmanager
-def watched(pupil: Pupil) -> Iterator[None]:
-    """An attempt with the twenty users of Locust's page and an open page, until all is well again."""
-    pupil.wait(6)  # seconds, in which Prometheus has looked at its rules once
-    until_all_is_well(pupil)
-    pupil.stack.swarm(20)
-    try:
-        query = f"{REQUESTS} > 10"  # the users have come
-        wait_until(lambda: pupil.stack.prometheus("query", query=query)["result"], within=60, every=1)
-        with open_page(pupil):
-            pupil.begin(17)
-            yield
-    finally:
-        pupil.stack.swarm(0)
-    until_all_is_well(pupil)

@@ -10,7 +10,8 @@ from lessons.checking.lesson import Lesson, lessons
 from lessons.pupils.printed import in_section, solution
 from lessons.pupils.school import Pupil
 from lessons.pupils.test_refused_07_to_12 import excuse_a_busy_machine
-from lessons.pupils.test_refused_13_to_22 import mend, title, watched
+from lessons.pupils.test_refused_13_to_22 import mend, title
+from lessons.pupils.watched import watched
 from tests.support.wait import wait_until
 
 

@@ -140,6 +140,7 @@ class Cache(Service):
         """
         problem = await self._tell(purge) and await self._tell(purge)
         if not (problem or again):
+            self._settle()
             return problem
         self._due.pop(purge, None)  # it moves to the end
         self._due[purge] = self._reactor.seconds() + AGAIN
@@ -188,14 +189,18 @@ class Cache(Service):
                 self._pause = self._reactor.seconds() + RETRY
             elif self._due.get(purge) == due:
                 del self._due[purge]
-            if not self._due and self._missed:
-                self._start_over()
-            elif not self._due:
-                self._told.set(self._label, True)
+            self._settle()
             self._wait()
 
         self._asking = True
         Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
+
+    def _settle(self) -> None:
+        """If nothing is left to be repeated, it has been told of all, unless a purge was lost."""
+        if not self._due and self._missed:
+            self._start_over()
+        elif not self._due:
+            self._told.set(self._label, True)
 
     def _start_over(self) -> None:
         """Let it drop everything, as soon as it answers."""

@@ -1,0 +1,52 @@
+"""Lesson 17's visitors, and its page, which the browser would open."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+from lessons.pupils.school import Pupil
+from tests.support.wait import wait_until
+
+REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
+
+
+@contextmanager
+def open_page(pupil: Pupil) -> Iterator[None]:
+    """What the page asks for one of its charts, every two seconds."""
+    closed = Event()
+
+    def draw() -> None:
+        while not closed.wait(2):
+            now = time.time()
+            pupil.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
+
+    drawing = Thread(target=draw)
+    drawing.start()
+    try:
+        yield
+    finally:
+        closed.set()
+        drawing.join()
+
+
+def until_all_is_well(pupil: Pupil) -> None:
+    alerts = pupil.stack.alerts
+    wait_until(lambda: not alerts(), within=180, every=1, report=lambda: str(alerts()))
+
+
+@contextmanager
+def watched(pupil: Pupil) -> Iterator[None]:
+    """An attempt with the twenty users of Locust's page and an open page, until all is well again."""
+    pupil.wait(6)  # seconds, in which Prometheus has looked at its rules once
+    until_all_is_well(pupil)
+    pupil.stack.swarm(20)
+    try:
+        query = f"{REQUESTS} > 10"  # the users have come
+        wait_until(lambda: pupil.stack.prometheus("query", query=query)["result"], within=60, every=1)
+        with open_page(pupil):
+            pupil.begin(17)
+            yield
+    finally:
+        pupil.stack.swarm(0)
+    until_all_is_well(pupil)
