@@ -24,10 +24,12 @@ sub vcl_recv {
     }
 }
 
-# Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy replaces an error.
+# Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy or our own page replaces an error.
 include "starter/varnish/purge.vcl";
 include "reject.vcl";
-include "stale.vcl";
+include "pages.vcl";
+include "curtain.vcl";
+include "starter/varnish/stale.vcl";
 
 # "Allow purging of cache using shift + reload": the object is fetched again, for every client.
 # https://varnish-cache.org/docs/7.1/reference/vcl-var.html (req.hash_always_miss)
@@ -63,9 +65,7 @@ sub vcl_backend_response {
 
 # URL and host are the key, "we do not want to always set the cookie": the built-in vcl_hash.
 
-# Not in the article: our own 503 page, Cache-Status, and conditional requests by RFC 9110.
-include "curtain.vcl";
-include "pages.vcl";
+# Not in the article: Cache-Status, and conditional requests by RFC 9110.
 include "cache_status.vcl";
 include "conditional.vcl";
 

@@ -22,11 +22,11 @@ include "reject.vcl";       # malformed and unsupported requests: 400, 405, 414,
 include "routes.vcl";       # the health check and WebSockets
 include "passed.vcl";       # paths that bypass the cache: /admin, /swf, /ws, /media/video
 include "media.vcl";        # files that are the same for every client: cached for 12 hours
-include "stale.vcl";        # expired copies, and a backend that does not answer
+include "pages.vcl";        # the pages that Varnish writes itself
+include "curtain.vcl";      # UpStage fails: one more attempt, and what our 503 page says
+include "starter/varnish/stale.vcl"; # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored
-include "curtain.vcl";      # what our 503 page says
-include "pages.vcl";        # the pages that Varnish writes itself
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
 include "large_media.vcl";  # files that nginx sends from the disk

@@ -1,5 +1,10 @@
 # The pages that Varnish writes itself. The built-in vcl_synth calls this hook; "return" skips its own page.
 
+# The backend does not answer (starter/varnish/stale.vcl).
+sub unavailable {
+    return (synth(503));
+}
+
 sub vcl_builtin_synth {
     set resp.http.Cache-Control = "no-store";
     if (resp.status == 200) {
@@ -16,7 +21,7 @@ sub vcl_builtin_synth {
         if (req.method == "GET") {
             set resp.http.Refresh = "5"; # a browser does not obey Retry-After
         }
-        call unavailable;
+        call say_unavailable;
         # The backend has not been asked. With several machines, one that was cut off believes it dead for another second, and
         # nginx asks the next Varnish.
         if (local.socket == "nginx-tcp" && !std.healthy(req.backend_hint)) {

@@ -17,10 +17,11 @@ sub vcl_recv {
 }
 sub vcl_backend_response {
     set beresp.http.X-Site = "yes";
+    unset beresp.http.X-Accel-Redirect; # our nginx takes no orders from the application
     unset beresp.http.X-Small; # microcache.vcl
 }
 
-sub unavailable {
+sub say_unavailable {
     set req.http.X-Title = "This site does not answer";
     set req.http.X-Message = "Please try again in a few seconds.";
 }
@@ -43,13 +44,9 @@ sub vcl_backend_fetch {
     unset bereq.http.X-Site;
 }
 
-# The application does not answer. The starter leaves the page to its nginx; here pages.vcl has it.
 sub vcl_deliver {
     unset resp.http.X-Site;
     unset resp.http.X-Cache-Tags;
-    if (resp.http.X-Accel-Redirect) {
-        return (synth(503));
-    }
 }
 
 # `make watch` and `make trace` say why a request was passed.

@@ -31,7 +31,7 @@ sub vcl_backend_error {
     set beresp.http.X-Stranger = bereq.http.X-Stranger;
 }
 sub vcl_deliver {
-    if (resp.http.X-Stranger == "yes" && (resp.http.X-Fetch-Failed || resp.http.X-Failed) && req.http.X-Known && !req.hash_always_miss) {
+    if (resp.http.X-Stranger == "yes" && resp.http.X-Failed && req.http.X-Known && !req.hash_always_miss) {
         set req.hash_always_miss = true;
         return (restart);
     }

@@ -18,7 +18,7 @@ def check(attempt: Attempt, need: Need) -> None:
     asked = attempt.requests("/media/")
     before = [request for request in asked if request.outcome == "hit-for-miss"]
     need(len(before) >= 20, "forty")
-    gone, new = attempt.changed("store.vcl")
+    gone, new = attempt.changed("varnish/store.vcl")
     need(gone or new, "shipped")
     code = re.sub(r"set beresp\.status = \S+", "", " ".join(new))
     compared = re.findall(r"beresp\.status ([!=]=) (?:200|404)\b", code)

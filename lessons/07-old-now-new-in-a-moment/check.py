@@ -4,16 +4,16 @@ from itertools import pairwise
 
 from lessons.checking import Ask, Attempt, Need
 
-CHANGES = {"varnish/stale.vcl"}
+CHANGES = {"starter/varnish/stale.vcl"}
 
 
 def check(attempt: Attempt, need: Need) -> None:
     """What the learner watched before, changed, and watched afterwards."""
     watched = attempt.requests("/stages/demo")
     need(any(request.outcome == "stale" for request in watched), "not-stale")
-    gone, new = attempt.changed("stale.vcl")
+    gone, new = attempt.changed("starter/varnish/stale.vcl")
     need(gone or new, "shipped")
-    changed = attempt.newly_set("stale.vcl")
+    changed = attempt.newly_set("starter/varnish/stale.vcl")
     need(not any(name.startswith("beresp") for name in changed), "beresp")
     need("set req.grace = 86400s;" not in gone, "24-hours")
     need(len(gone) == 1 and "obj.ttl" in gone[0] and not changed, "only-10", new, gone)

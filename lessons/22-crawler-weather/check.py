@@ -20,7 +20,7 @@ def check(attempt: Attempt, need: Need) -> None:
     known = [one for one in beside(refused, people) if one.header("Cookie") == "upstage_seen=1"]
     need(any(served(one) for one in known), "no-visitor")
 
-    gone, new = attempt.changed("queries.vcl")
+    gone, new = attempt.changed("varnish/queries.vcl")
     need(gone or new, "shipped")
     page, crawled, first, plain = attempt.ask(
         *(Ask("/stages/?a-NEW"), Ask(f"/stages/?a-NEW&{trail()}")),

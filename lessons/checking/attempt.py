@@ -169,8 +169,8 @@ class Attempt:
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
-        """The statements removed from and added to a file of the VCL in use, durations in seconds."""
-        return vcl.changes(shipped(f"varnish/{file}"), self.evidence.loaded[f"varnish/{file}"])
+        """The statements removed from and added to a file of the VCL in use (`varnish/media.vcl`), durations in seconds."""
+        return vcl.changes(shipped(file), self.evidence.loaded[file])
 
     def newly_set(self, file: str) -> set[str]:
         """The variables that its new statements set or unset, in lower case; not their own X- headers."""

@@ -69,7 +69,9 @@ def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
     if name.startswith("/"):
         made = attempt.evidence.generated
         if made and loaded != made.get(Path(name).name):
-            raise Missing(f"Varnish has loaded {name}, which is not a file of varnish/: rules belong there.")
+            raise Missing(
+                f"Varnish has loaded {name}, which is not a file of this checkout: rules belong there."
+            )
         return
     if not (REPO / name).is_file():  # such as <vcl.inline>
         raise Missing(f"Varnish runs another VCL ({name}) than that of this checkout. Type: make reload")
@@ -91,7 +93,7 @@ def _the_same_for_all(lesson: Lesson, attempt: Attempt) -> None:
         if path.endswith(".vtc"):
             continue
         was = shipped(path)
-        if path.startswith("varnish/"):
+        if path.endswith(".vcl"):
             now = attempt.evidence.loaded[path]
             used = vcl.foreign(vcl.changes(was, now)[1], vcl.statements(was), lesson.names("READS"))
         else:

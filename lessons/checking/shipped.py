@@ -15,7 +15,7 @@ from proscenium.running import REPO
 
 from .errors import StartAgain
 
-CONFIGURATION = ("varnish", "nginx")  # the folders that a learner changes
+CONFIGURATION = ("varnish", "nginx", "starter/varnish", "starter/nginx")  # the folders that a learner changes
 
 
 @cache
@@ -47,8 +47,9 @@ def shipped(path: str) -> str:
 @cache
 def _shipped() -> dict[str, str]:
     """All of them, by path: the lines of `git cat-file --batch`, for one Git command instead of forty."""
-    folders = (*CONFIGURATION, "starter/varnish")
-    paths = _git("ls-tree", "-r", "-z", "--name-only", commit(), "--", *folders).rstrip("\0").split("\0")
+    paths = (
+        _git("ls-tree", "-r", "-z", "--name-only", commit(), "--", *CONFIGURATION).rstrip("\0").split("\0")
+    )
     wanted = "".join(f"{commit()}:{path}\n" for path in paths)
     packed = _git_bytes("cat-file", "--batch", given=wanted)
     found = {}

@@ -13,7 +13,7 @@ from tests.support.wait import wait_until
 CLASSIC = "classic.localhost"
 HOSTS = ("localhost", CLASSIC)
 FOX, DIVA, GARDEN = (f"/media/{name}.svg?WORD" for name in ("fox", "diva", "moonlit-garden"))
-STALE = "varnish/stale.vcl"
+STALE = "starter/varnish/stale.vcl"
 
 # --- 7. Old now, new in a moment.
 
@@ -39,7 +39,7 @@ def test_lesson_07_names_each_missing_step(pupil: Pupil) -> None:
     pupil.refuses(
         STALE,
         ("grace = 24h", "grace = 3s", "24-hours"),
-        ("    unset beresp.http.X-Fetch-Failed;", "    set beresp.ttl = 3s;", "beresp"),
+        ("    unset beresp.http.X-Failed;", "    set beresp.ttl = 3s;", "beresp"),
         ("    if (obj.ttl", "    set req.grace = 3s;\n    if (obj.ttl", "only-10"),
     )
 

@@ -10,12 +10,14 @@ vcl 4.1;
 
 import std;
 
-include "backend.vcl";   # your application: its address, and how long it may take
-include "analytics.vcl"; # arguments and cookies that only scripts in the browser read
-include "rules.vcl";     # your own rules, before those below
-include "purge.vcl";     # how your application drops what has changed
-include "normalise.vcl"; # one spelling for one page
-include "cookies.vcl";   # who may get a copy
-include "stale.vcl";     # expired copies, and an application that fails
-include "keep.vcl";      # what is kept, and for how long
-include "report.vcl";    # every response says whether it is a copy, and if not, why not
+include "backend.vcl";     # your application: its address, and how long it may take
+include "client.vcl";      # what a client says about itself
+include "analytics.vcl";   # arguments and cookies that only scripts in the browser read
+include "rules.vcl";       # your own rules, before those below
+include "purge.vcl";       # how your application drops what has changed
+include "normalise.vcl";   # one spelling for one page
+include "cookies.vcl";     # who may get a copy
+include "unavailable.vcl"; # what nginx sends if your application does not answer
+include "stale.vcl";       # expired copies, and an application that fails
+include "keep.vcl";        # what is kept, and for how long
+include "report.vcl";      # every response says whether it is a copy, and if not, why not

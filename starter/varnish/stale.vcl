@@ -1,9 +1,9 @@
-# Expired copies, and an application that fails: a 5xx, no connection, no answer for a minute.
+# Expired copies, and an application that fails: a 5xx, no connection, no answer in time.
 #
 #   expired for         the client gets
 #   up to 10 seconds    the old copy at once, while one request fetches the new page
 #   longer              the new page; if that fails, the old copy, until a day after it has expired
-#   there is no copy    the application's own error page
+#   there is no copy    the application's own error page; `unavailable`, if there is no answer
 #
 # Clients who wait for the same page share its failure: otherwise each would wait for its own, one
 # after another. It is an object, fresh for those who came before it (lifetimes are compared with
@@ -30,6 +30,10 @@ sub vcl_miss {
         set req.http.X-Old = "failed";
         return (restart);
     }
+    # It is fetched again, whatever there is: there may be an old copy.
+    if (req.hash_always_miss) {
+        set req.http.X-Old = "seen";
+    }
 }
 
 sub vcl_backend_fetch {
@@ -40,10 +44,7 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_backend_response {
-    # nginx sends its 503 page for this one, which comes from below; no other name is obeyed.
-    if (beresp.http.X-Accel-Redirect != "/.nginx/unavailable") {
-        unset beresp.http.X-Accel-Redirect;
-    }
+    unset beresp.http.X-Failed;
     if (beresp.status >= 500 && !bereq.uncacheable) {
         if (bereq.is_bgfetch) {
             return (abandon);
@@ -68,11 +69,10 @@ sub vcl_backend_error {
         return (abandon);
     }
     set beresp.http.X-Failed = "yes";
-    set beresp.http.X-Accel-Redirect = "/.nginx/unavailable";
     # The next attempt finds the old copy, if there is one, beside it.
     set beresp.grace = 0s;
     set beresp.keep = 0s;
-    if (bereq.http.X-Old) {
+    if (bereq.http.X-Old == "seen") {
         set beresp.http.Vary = "X-Old";
     } else {
         set beresp.ttl = 0.1ms;
@@ -82,9 +82,12 @@ sub vcl_backend_error {
 }
 
 sub vcl_deliver {
-    if (resp.http.X-Failed && req.http.X-Old == "seen") {
-        set req.http.X-Old = "failed";
-        return (restart);
+    if (resp.http.X-Failed) {
+        if (req.http.X-Old == "seen") {
+            set req.http.X-Old = "failed";
+            return (restart);
+        }
+        unset resp.http.X-Failed;
+        call unavailable;
     }
-    unset resp.http.X-Failed;
 }

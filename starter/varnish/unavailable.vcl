@@ -1,0 +1,12 @@
+# Your application does not answer: by this header nginx sends its page (../nginx/page.conf). Varnish
+# sets it (stale.vcl), and so does the server of nginx that has asked. No other name is obeyed.
+
+sub unavailable {
+    set resp.http.X-Accel-Redirect = "/.nginx/unavailable";
+}
+
+sub vcl_backend_response {
+    if (beresp.http.X-Accel-Redirect != "/.nginx/unavailable") {
+        unset beresp.http.X-Accel-Redirect;
+    }
+}
