@@ -169,7 +169,7 @@ class Attempt:
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> tuple[list[str], list[str]]:
-        """The statements removed from and added to a file of the VCL in use (`varnish/media.vcl`), durations in seconds."""
+        """The statements removed from and added to a file of the VCL in use, durations in seconds."""
         return vcl.changes(shipped(file), self.evidence.loaded[file])
 
     def newly_set(self, file: str) -> set[str]:

@@ -69,9 +69,7 @@ def _as_saved(name: str, loaded: str, attempt: Attempt) -> None:
     if name.startswith("/"):
         made = attempt.evidence.generated
         if made and loaded != made.get(Path(name).name):
-            raise Missing(
-                f"Varnish has loaded {name}, which is not a file of this checkout: rules belong there."
-            )
+            raise Missing(f"Varnish has loaded {name}, which is not of this checkout: rules belong there.")
         return
     if not (REPO / name).is_file():  # such as <vcl.inline>
         raise Missing(f"Varnish runs another VCL ({name}) than that of this checkout. Type: make reload")

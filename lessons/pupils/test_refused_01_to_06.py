@@ -198,7 +198,7 @@ def test_lesson_03_rules_that_do_less_or_more(pupil: Pupil) -> None:
         (curl + every_cookie("req.url"), r"The new rule in normalise\.vcl uses req\.http\.user-agent"),
         (
             'include "/tmp/rule.txt";',
-            r"Varnish has loaded /tmp/rule\.txt, which is not a file of this checkout",
+            r"Varnish has loaded /tmp/rule\.txt, which is not of this checkout",
         ),
     )
 

@@ -1,5 +1,6 @@
-# Your application does not answer: by this header nginx sends its page (../nginx/page.conf). Varnish
-# sets it (stale.vcl), and so does the server of nginx that has asked. No other name is obeyed.
+# Your application does not answer: by this header nginx sends its page (../nginx/page.conf).
+# Varnish sets it (stale.vcl), and so does the server of nginx that has asked. No other name is
+# obeyed.
 
 sub unavailable {
     set resp.http.X-Accel-Redirect = "/.nginx/unavailable";
