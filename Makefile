@@ -6,14 +6,14 @@ export LC_ALL := C.UTF-8
 unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
 
 # A command takes the variables that its line below names, and the settings of .env.example; another one is refused, because a
-# misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and SITE
+# misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and APP
 # there or in .env: many a shell exports one for itself.
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 ifneq ($(typed),)
 refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))
 $(if $(refusal),$(error $(refusal)))
 endif
-arguments := SITE KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
+arguments := APP KEEP $(filter-out EXTRAS THEATRES,$(shell grep -E '^[a-z-]+:.*\#\#' Makefile | grep -oE '\<[A-Z_]+=' | tr -d =))
 $(foreach name,$(arguments),$(if $(filter environment,$(origin $(name))),$(eval unexport $(name))$(eval $(name) :=)))
 
 help: ## print this list
@@ -119,7 +119,7 @@ load: ## load the running stack with USERS=20, SPAWN=10 more a second, for TIME=
 soak: ## load the running stack for MINUTES=30 with USERS=30, and judge whether memory, descriptors or latency grow
 	@bin/stack soak
 
-compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo, ARRIVALS=4: also these visits a second; PATHS=file: your own site
+compare: ## compare topologies under the same load: TOPOLOGIES=classic,nginx,default USERS=50 SECONDS=30 STAGE=demo, ARRIVALS=4: also these visits a second; PATHS=file: your own application
 	@LENGTH=$(SECONDS) bin/stack compare # bash counts in its own variable SECONDS
 
 lab: ## rebuild and measure one published experiment: LAB=upstage (labs/README.md lists them; FULL=1); PUBLISH=1 replaces its results.md

@@ -73,7 +73,7 @@ def wait_until_mended() -> None:
 
 
 def answers(path: str) -> bool:
-    """Whether UpStage answers a visitor, if it runs here (extras/site)."""
+    """Whether UpStage answers a visitor, if it runs here (extras/app)."""
     if "backend" not in running().services():
         return True
     address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1").strip("[]")

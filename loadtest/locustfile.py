@@ -115,7 +115,7 @@ class Player(SignedInVisitor):
 
 
 class Pages(SiteVisitor):
-    """Walks the paths of your own site (docs/your-site.md). Left out of the run without `--paths`."""
+    """Walks the paths of your own application (docs/your-application.md). Only with `--paths`."""
 
     wait_time = between(0.2, 1)
 

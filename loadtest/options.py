@@ -112,10 +112,10 @@ def add(parser: LocustArgumentParser) -> None:
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
     option("direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
-    option("site-port", type=port, default=18000, help="port of alone.site, then nginx.site", **hidden)
+    option("app-port", type=port, default=18000, help="port of alone.app, then nginx.app", **hidden)
     option("proxy-port", type=port, default=8001, help="port of the crawlers (8001)", **hidden)
     # An option, because workers get these from the master.
-    option("site-host", default=topologies.site_host(), help="Host header for your own site", **hidden)
+    option("app-host", default=topologies.app_host(), help="Host header for your own application", **hidden)
     option("policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", help="load shape of a run without the web UI", **hidden)
 

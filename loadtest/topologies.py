@@ -1,11 +1,11 @@
 """The topologies of the stack: their names, and the address of each.
 
-The Host header chooses the path of a request (docs/architecture.md). For a site of your own the port does:
-all three paths send the Host of its visitors, because an application may redirect other names.
+The Host header chooses the path of a request (docs/architecture.md). For an application of your own the port
+does: all three paths send the Host of its visitors, because an application may redirect other names.
 
 `LOADTEST_THEATRES`: names of further theatres, separated by spaces; the host name of each is NAME.localhost.
-`LOADTEST_SITE`: the names of a site of your own (extras/site), separated by spaces; `LOADTEST_HTTP_PORT`: the
-port of its visitors.
+`LOADTEST_APP`: the names of an application of your own (extras/app), separated by spaces;
+`LOADTEST_HTTP_PORT`: the port of its visitors.
 """
 
 import os
@@ -15,9 +15,9 @@ DEFAULT = "upstage.localhost"
 DIRECT = "direct.localhost"
 COMPARISON = ["classic", "nginx", "static"]  # `make settings` writes them
 CORE = (DEFAULT, *(f"{name}.localhost" for name in COMPARISON), DIRECT)
-SITE = "site.localhost"
-SITE_ALONE, SITE_NGINX = "alone.site", "nginx.site"  # ports, not host names
-SITES = (SITE_ALONE, SITE_NGINX, SITE)
+APP = "app.localhost"
+APP_ALONE, APP_NGINX = "alone.app", "nginx.app"  # ports, not host names
+APPS = (APP_ALONE, APP_NGINX, APP)
 COMPARED = ",".join(["direct", *COMPARISON, "default"])
 MOST = 20  # in one comparison
 
@@ -25,8 +25,8 @@ MOST = 20  # in one comparison
 def hosts() -> list[str]:
     """The host names that can be chosen."""
     theatres = os.environ.get("LOADTEST_THEATRES", "").split()
-    sites = SITES if os.environ.get("LOADTEST_SITE") else ()
-    return [*CORE, *(f"{name}.localhost" for name in theatres), *sites]
+    apps = APPS if os.environ.get("LOADTEST_APP") else ()
+    return [*CORE, *(f"{name}.localhost" for name in theatres), *apps]
 
 
 def name(host: str) -> str:
@@ -46,27 +46,27 @@ def parse(text: str) -> list[str]:
     return [known[word] for word in words]
 
 
-def site_host() -> str:
-    """The Host that visitors of your own site send: its first name that is no pattern, with the port."""
-    names = os.environ.get("LOADTEST_SITE", "").split()
-    name = next((name for name in names if "*" not in name and not name.startswith(".")), SITE)
+def app_host() -> str:
+    """The Host of your own application's visitors: its first name that is no pattern, with the port."""
+    names = os.environ.get("LOADTEST_APP", "").split()
+    name = next((name for name in names if "*" not in name and not name.startswith(".")), APP)
     port = os.environ.get("LOADTEST_HTTP_PORT", "80")
     return name if port == "80" else f"{name}:{port}"
 
 
 def sets_cookie(host: str) -> bool:
     """Whether the script of a stage sets a visitor's cookie there: on the default host, and in theatres."""
-    return host not in (*CORE[1:], *SITES)
+    return host not in (*CORE[1:], *APPS)
 
 
 def by_name(host: str) -> bool:
     """Whether nginx knows this topology by its Host header alone; the others have ports of their own."""
-    return host not in (DIRECT, SITE_ALONE, SITE_NGINX)
+    return host not in (DIRECT, APP_ALONE, APP_NGINX)
 
 
-def base_url(target: str, host: str, direct_port: int, site_port: int) -> str:
+def base_url(target: str, host: str, direct_port: int, app_port: int) -> str:
     """The URL of a topology, if `target` is that of nginx. Some have ports of their own."""
-    port = {DIRECT: direct_port, SITE_ALONE: site_port, SITE_NGINX: site_port + 1}.get(host)
+    port = {DIRECT: direct_port, APP_ALONE: app_port, APP_NGINX: app_port + 1}.get(host)
     if port is None:
         return target
     address = urlsplit(target).hostname or ""
@@ -80,7 +80,7 @@ def stage_port(host: str, core: int) -> int:
 
 def metrics_host(host: str) -> str | None:
     """The host name under which nginx serves the metrics of a topology's backend; None if it has none."""
-    if host in SITES:
+    if host in APPS:
         return None
     # Only the backend speaks HTTP on `direct`, and it serves its metrics on another port.
     return DEFAULT if host == DIRECT else host

@@ -19,7 +19,7 @@ from proscenium.running import NotRunning, running
 from .explaining import by_varnish
 from .varnishlog import Request, requests
 
-CACHED = "site"  # the topology with nginx and Varnish
+CACHED = "app"  # the topology with nginx and Varnish
 WRONG = 0.1  # share of requests that may end otherwise than with 2xx
 LEAST = 0.01  # share of a reason that is worth a line
 NAMED = 3  # paths for each reason
@@ -35,7 +35,7 @@ def main(report: Path) -> int:
     if measured is None:
         return 1
     print(f"Of 100 requests a cache answers {100 * measured['hit_ratio']:.3g}.")
-    log = running().varnish("varnishlog", "-d", "-g", "request", "-q", "ReqHeader:X-Site")
+    log = running().varnish("varnishlog", "-d", "-g", "request", "-q", "ReqHeader:X-Own-App")
     began = measured["began"]
     print(*why(list(requests(log.splitlines())), began, began + measured["seconds"]), sep="\n")
     return 0
@@ -55,7 +55,7 @@ def wrong(measured: Mapping[str, Any]) -> str:
     if others.total() <= WRONG * total:
         return ""
     most = ", ".join(status for status, _ in others.most_common(NAMED))
-    hint = ": is the first of SITE_NAMES the name that the application knows, and are these its paths?"
+    hint = ": is the first of APP_NAMES the name that the application knows, and are these its paths?"
     return f"{100 * others.total() / total:.0f} % of the requests ended with {most}" + (
         hint if most[0] in "34" else ""
     )

@@ -144,18 +144,18 @@ def follow(line: Line) -> None:
         if not found and not missing and of_varnish(line):
             missing.append("varnish: its log no longer has the request")
     pages: list[str] = []
-    own_site = line.host == "site.localhost" or any(seen.header("X-Site") for seen in found)
-    backends = [] if own_site else backends_of(line)
+    own_app = line.host == "app.localhost" or any(seen.header("X-Own-App") for seen in found)
+    backends = [] if own_app else backends_of(line)
     for backend in backends:
         pages += logged(backend, line.id)
-    if not (backends or own_site) and ASKED.match(line.answered):
+    if not (backends or own_app) and ASKED.match(line.answered):
         first = os.environ["FIRST_MACHINE"]
         missing.append(f"backend: it runs on {first}. Type there: make trace ID={line.id}")
     if line.host == "direct.localhost":
         show("\nnginx copied the bytes: it reads no HTTP on this port", pages)
         return
     show(TITLE, lines(tree(line, found, backend_lines(pages))))
-    if own_site:
+    if own_app:
         fetches = sum(len(seen.fetches) for seen in found) if found else int(line.answered == "backend:none")
         missing.append(f"your application {f'was asked {fetches} times' if fetches else 'was not asked'}")
     if missing:

@@ -130,7 +130,7 @@ def kustomization() -> str:
         REPO / "starter/varnish",
         REPO / "policyd",
     ]
-    left_out = {"tests", "site", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
+    left_out = {"tests", "app", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
     text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
     for variable in ("NGINX_IMAGE", "VARNISH_IMAGE"):
         [image] = re.findall(rf"\$\{{{variable}:-([^}}]+)}}", (REPO / "hardened.yaml").read_text())

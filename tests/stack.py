@@ -26,7 +26,7 @@ PROJECT = "{}-test{}".format(
 )
 PORTS = (
     *("HTTP_PORT", "HTTPS_PORT", "SWF_PORT", "POLICY_FILE_PORT", "LOCUST_PORT", "WEB_PORT"),
-    *("OBSERVE_PORT", "SITE_PURGE_PORT"),
+    *("OBSERVE_PORT", "APP_PURGE_PORT"),
     "THEATRES_SWF_PORT",  # the next port is free as well, for a second theatre
 )
 
@@ -93,7 +93,7 @@ class Stack:
     def make(self, target: str, *settings: str) -> str:
         """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
         failure."""
-        typed = {"SITE": self.settings.get("SITE", "")}
+        typed = {"APP": self.settings.get("APP", "")}
         typed["MODE"] = self.mode if target == "up" else ""
         return self._run(
             "make", target, *(f"{name}={value}" for name, value in typed.items() if value), *settings

@@ -30,11 +30,11 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
         ("up", {"MODE": "cloud"}, "MODE is 'cloud'"),
         (
             "up",
-            {"EXTRAS": "site", "SITE": "https://shop.internal", "MODE": "native"},
+            {"EXTRAS": "app", "APP": "https://shop.internal", "MODE": "native"},
             "native mode has no relay",
         ),
         ("mirror", {"TO": "elsewhere"}, "TO is 'elsewhere'; it can be backend or mirror."),
-        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: direct edge inspect"),
+        ("up", {"EXTRAS": "mirror,curtain"}, "'curtain'; there are only: app direct edge"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused(

@@ -119,7 +119,7 @@ def test_nginx_is_stopped_by_sigterm(composed: Json) -> None:
     services = composed["services"]
     image = services["nginx"]["image"]
     signals = {name: each.get("stop_signal") for name, each in services.items() if each.get("image") == image}
-    assert signals == dict.fromkeys(("nginx", "webcam", "site", "relay"), "SIGTERM")
+    assert signals == dict.fromkeys(("nginx", "webcam", "app-relay", "relay"), "SIGTERM")
 
 
 def test_only_tmp_is_a_tmpfs_and_it_has_no_owner(composed: Json) -> None:
@@ -200,7 +200,7 @@ def test_only_who_listens_may_write_where_sockets_are(composed: Json) -> None:
         for mount in service.get("volumes", []):
             if mount["source"].endswith("sockets") and not mount.get("read_only"):
                 writers.setdefault(mount["source"], set()).add(name)
-    alone = ("second", "third", "varnish", "varnish-2", "varnish-3", "policyd", "site", "exporter")
+    alone = ("second", "third", "varnish", "varnish-2", "varnish-3", "policyd", "app-relay", "exporter")
     assert writers == {"sockets": {"backend", "mirror"}, **{f"{name}-sockets": {name} for name in alone}}
 
 

@@ -21,7 +21,7 @@ from tests.support.checks import check
 from tests.support.wait import wait_until
 
 FOLDERS = ("docs/*.md", "extras/**/*.md")
-OTHERS = {"docs/your-site.md", "extras/site/README.md"}  # test_your_site.py
+OTHERS = {"docs/your-application.md", "extras/app/README.md"}  # test_your_application.py
 OTHERS |= {
     "docs/several-machines.md",
     "extras/edge/README.md",

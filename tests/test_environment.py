@@ -106,7 +106,7 @@ def test_what_a_shell_exports_for_itself_is_no_variable_of_a_command(bare: Path)
     """HOST, TAG and URL are in the environment of many; settings come from there as Compose takes them."""
     with (bare / "Makefile").open("a") as makefile:
         makefile.write("\nwatch: print\nprint:\n\t@env\n")
-    ours = {"HOST": "pc", "LESSON": "2", "SITE": "example.org", "EXTRAS": "ring", "HTTP_PORT": "1"}
+    ours = {"HOST": "pc", "LESSON": "2", "APP": "example.org", "EXTRAS": "ring", "HTTP_PORT": "1"}
     environment = {"PATH": os.environ["PATH"], **ours}
     seen = subprocess.run(
         ["make", "print"], cwd=bare, env=environment, capture_output=True, text=True, check=True

@@ -34,7 +34,7 @@ PODS = {  # of each service
 }
 INGRESS = "extras/kubernetes/ingress"
 # Files that no pod reads: they are for one machine, or for `make`.
-UNREAD = r".*/tests/.*|.*/README\.md|nginx/(site|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
+UNREAD = r".*/tests/.*|.*/README\.md|nginx/(app|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
 MAPS = yaml.safe_load((REPO / "kustomization.yaml").read_text())["configMapGenerator"]
 
 

@@ -29,7 +29,7 @@ def test_ruff() -> None:
         *("policyd/src", "backend/src", "varnish/tests", "nginx/tests", "tests", "native"),
         # As files below loadtest/, a root, they would be `tests`.
         *("loadtest --exclude=loadtest/tests/", "-p loadtest.tests"),
-        *("labs", "logs", "extras/site", "extras/observe", "extras/kubernetes", "starter"),
+        *("labs", "logs", "extras/app", "extras/observe", "extras/kubernetes", "starter"),
         *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/pupils", "proscenium"),
     ],
 )
@@ -89,7 +89,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
 
 # With these settings the configuration has all files and blocks.
 EVERYTHING = {
-    "SITE": "http://127.0.0.1:8001",
+    "APP": "http://127.0.0.1:8001",
     "OBSERVE_LOG": "unix:/run/observe.sock",
     "OBSERVE_ADDRESS": "127.0.0.1:9090",
     "VARNISH_ADDRESS": "127.0.0.1:8082 127.0.0.1:8083",

@@ -58,7 +58,10 @@ SAMPLES = {
     "socket_address": ("127.0.0.1:9092", "9092|localhost:9092|:9092"),
     "share": ("0.01|1|2.5|100", "0|0.00|101|1%|.5|1.234"),
     "signup": ("open|closed", "maybe"),
-    "site": ("http://127.0.0.1:5000|https://shop/", "https://127.0.0.1|http://a:1/path|ftp://a|a"),
+    "application": (
+        "shop:8000|http://127.0.0.1:5000|https://shop/",
+        "https://127.0.0.1|http://a:1/path|ftp://a|a",
+    ),
     "size": ("512|100m|1G", "lots|0m|1.5g"),
     "cpus": ("0.5|2|64|1.5", "0|0.05|nan|half|100"),
     "duration": ("1s|0.5s|1m30s", "60|soon"),
@@ -99,7 +102,7 @@ WRONG = [
     ("THEATRES", "upstage"),
     ("EXTRAS", "monitoring"),
     *(("VARNISH_STORAGE", f"{kind},1g") for kind in ("malloc", "file,/tmp/cache.bin", "file,/var/lib/x.bin")),
-    ("SITE_RECIPE", "shopware"),
+    ("APP_RECIPE", "shopware"),
     ("WITH", "varnish"),
 ]
 
@@ -151,7 +154,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
     log = bare.parent / "docker.log"
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
     if setting.startswith("SITE_") or setting == "WITH":
-        found = {"EXTRAS": "site", "SITE": "http://127.0.0.1:5000"}
+        found = {"EXTRAS": "app", "APP": "http://127.0.0.1:5000"}
     done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
     [line] = (done.stdout + done.stderr).splitlines()
@@ -167,8 +170,8 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"HTTPS_PORT": "8080"}, "HTTP_PORT and HTTPS_PORT both have port 8080: each needs one of its own"),
         ({"EXTRAS": "webcam", "FTP_PASSIVE_PORTS": "3000-3009"}, "POLICY_FILE_PORT and FTP_PASSIVE_PORTS"),
         ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
-        ({"EXTRAS": "site"}, "EXTRAS=site needs the address of your site"),
-        ({"SITE": "http://shop:8000"}, "Type: make up EXTRAS=site"),
+        ({"EXTRAS": "app"}, "EXTRAS=app needs the address of your application"),
+        ({"APP": "http://shop:8000"}, "Type: make up EXTRAS=app"),
         ({"EXTRAS": "edge"}, "EXTRAS=edge needs FIRST_MACHINE"),
         (MACHINES | {"MACHINE": "127.0.0.3"}, "MACHINE must be one of"),
         (MACHINES | {"MACHINE": "192.0.2.9"}, "MACHINE must be an IP address of this machine"),
@@ -178,7 +181,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"EXTRAS": "direct", "OTLP": "http://a:4318"}, "Type: make up EXTRAS=direct,observe"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
         (
-            {"EXTRAS": "observe,site", "SITE": "http://127.0.0.1:5000"},
+            {"EXTRAS": "observe,app", "APP": "http://127.0.0.1:5000"},
             "EXTRAS=observe shows a stack with UpStage",
         ),
         (MACHINES | {"EXTRAS": "ring,edge"}, "The extra ring is for one machine"),
@@ -212,8 +215,8 @@ def test_settings_that_contradict_each_other_are_refused(
 def test_the_relay_is_in_this_machines_network_if_the_site_is_no_service(
     bare: Path, site: str, host: bool
 ) -> None:
-    done = functions(bare, CHECK + '; echo "$COMPOSE_FILE"', EXTRAS="site", SITE=site)
-    assert ("extras/site/host.yaml" in done.stdout) is host, done.stderr
+    done = functions(bare, CHECK + '; echo "$COMPOSE_FILE"', EXTRAS="app", APP=site)
+    assert ("extras/app/host.yaml" in done.stdout) is host, done.stderr
 
 
 def test_machines_that_do_not_answer_or_know_others_are_named(bare: Path) -> None:

@@ -1,5 +1,5 @@
 # UpStage fails: what starter/varnish/stale.vcl leaves open, and the words of our 503 page (pages.vcl). An application of your own has
-# other words (site.vcl), and its own error pages.
+# other words (app.vcl), and its own error pages.
 
 sub vcl_backend_response {
     # To a visitor its 5xx is our page. A passed request (a POST, the workshop) gets UpStage's own, because a player is at work

@@ -18,19 +18,19 @@ load() {
 write_vcl
 load "$classic" classic.vcl
 discard() { for name in "$@"; do cli vcl.discard "$name"; done; }
-if [ "$SITE" ]; then load "$site" site.vcl || { discard "$classic"; exit 1; }; fi
+if [ "$APP" ]; then load "$app" app.vcl || { discard "$classic"; exit 1; }; fi
 load "$default" default.vcl || {
-    discard "$classic" ${SITE:+"$site"}
+    discard "$classic" ${APP:+"$app"}
     exit 1
 }
 cli vcl.label classic "$classic"
-[ -z "$SITE" ] || cli vcl.label site "$site"
+[ -z "$APP" ] || cli vcl.label app "$app"
 cli vcl.use "$default"
 
 # Discard the older versions. A request in progress keeps its version until the end of the response.
 for name in $(cli vcl.list); do
     case $name in
-    "$classic" | "$site" | "$default") ;;
-    classic_* | site_* | default_*) cli vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
+    "$classic" | "$app" | "$default") ;;
+    classic_* | app_* | default_*) cli vcl.discard "$name" >/dev/null 2>&1 || true ;; # listed twice, or gone already
     esac
 done

@@ -12,12 +12,12 @@ starter=${folder%/*}/starter # the VCL includes files of it
 . "$folder/table.sh"
 secret=$VARNISH_GENERATED/secret
 recipes=$(find "$starter/recipes" -name '*.vcl' 2>/dev/null | sed 's|.*/||; s|[.]vcl||' | sort | paste -s -d '|' -)
-check "one of starter/recipes ($recipes)" "$recipes" SITE_RECIPE=
+check "one of starter/recipes ($recipes)" "$recipes" APP_RECIPE=
 
 # Each load has its own name: the running version stays until the next one has compiled.
 stamp=$(date +%Y-%m-%d_%H-%M-%S)_$$
 classic=classic_$stamp
-site=site_$stamp
+app=app_$stamp
 default=default_$stamp
 
 # in_vcl ADDRESS: Varnish looks a host name up once, when the VCL is loaded; a path stays valid when the backend's container
@@ -65,19 +65,19 @@ declare_theatre() {
     limit_strangers "theatre_$1" "$address"
 }
 
-# declare_site: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
+# declare_app: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
 # answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
-declare_site() {
-    address=${SITE_ADDRESS:-$(echo "${SITE#http://}" | sed 's|/$||; /:/!s/$/:80/')}
+declare_app() {
+    address=${APP_ADDRESS:-$(echo "${APP#http://}" | sed 's|/$||; /:/!s/$/:80/')}
     cat <<END
 backend application {
     $(in_vcl "$address")
-    .host_header = "site.localhost";
+    .host_header = "app.localhost";
     .connect_timeout = 2s;
-    .first_byte_timeout = $SITE_TIMEOUT;
-    .between_bytes_timeout = $SITE_TIMEOUT;
+    .first_byte_timeout = $APP_TIMEOUT;
+    .between_bytes_timeout = $APP_TIMEOUT;
     .max_connections = 100;
-    $([ -z "$SITE_HEALTH" ] || echo ".probe = { .url = \"$SITE_HEALTH\"; .interval = 1s; .window = 2; .threshold = 1; .initial = 2; }")
+    $([ -z "$APP_HEALTH" ] || echo ".probe = { .url = \"$APP_HEALTH\"; .interval = 1s; .window = 2; .threshold = 1; .initial = 2; }")
 }
 sub vcl_recv {
     set req.backend_hint = application;
@@ -90,13 +90,13 @@ write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
     declare_upstage >"$VARNISH_GENERATED/backends.vcl"
     {
-        [ -z "$SITE" ] || echo 'include "site_handover.vcl";'
+        [ -z "$APP" ] || echo 'include "app_handover.vcl";'
         echo 'include "handover.vcl";'
         limit_strangers upstage "$BACKEND_ADDRESS"
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
-    if [ "$SITE" ]; then
-        declare_site >"$VARNISH_GENERATED/site_backend.vcl"
-        cat "$SITE_RULES" ${SITE_RECIPE:+"$starter/recipes/$SITE_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
+    if [ "$APP" ]; then
+        declare_app >"$VARNISH_GENERATED/app_backend.vcl"
+        cat "$APP_RULES" ${APP_RECIPE:+"$starter/recipes/$APP_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
     fi
 }

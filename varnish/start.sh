@@ -25,15 +25,15 @@ write_vcl
 cat >"$VARNISH_GENERATED/first.cli" <<END
 vcl.load $classic classic.vcl
 vcl.label classic $classic
-${SITE:+vcl.load $site site.vcl
-vcl.label site $site
+${APP:+vcl.load $app app.vcl
+vcl.label app $app
 }vcl.load $default default.vcl
 vcl.use $default
 END
 
 # -i:         the name in Cache-Status
 # nginx:      the listener of nginx, for the default host; nginx-tcp: the same for an nginx elsewhere, if there is one;
-#             http: all other clients; purge: the backend; purge_site: the application of your own site
+#             http: all other clients; purge: the backend; purge_app: the application of your own application
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
@@ -47,12 +47,12 @@ END
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters
-case $VARNISH_LISTEN_SITE_PURGE in /*) site_purge=$VARNISH_LISTEN_SITE_PURGE,mode=666 ;; *) site_purge=$VARNISH_LISTEN_SITE_PURGE ;; esac
+case $VARNISH_LISTEN_APP_PURGE in /*) app_purge=$VARNISH_LISTEN_APP_PURGE,mode=666 ;; *) app_purge=$VARNISH_LISTEN_APP_PURGE ;; esac
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
 exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -p "vcl_path=$VARNISH_GENERATED:$folder:${starter%/*}" \
     -T "$VARNISH_LISTEN_CLI" -S "$secret" -i "$VARNISH_NAME" \
     -a "nginx=$VARNISH_LISTEN_SOCKET,mode=666" ${VARNISH_LISTEN_NGINX:+-a "nginx-tcp=$VARNISH_LISTEN_NGINX"} \
-    -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${site_purge:+-a "purge_site=$site_purge"} \
+    -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${app_purge:+-a "purge_app=$app_purge"} \
     -s "$VARNISH_STORAGE" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
     -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \

@@ -1,5 +1,5 @@
 # Names a fetch in its trace: the span-id of a transaction is its number in 16 digits (logs/spans.py). So the spans of the
-# backend, or of a site of your own, stand below the fetch that asked for them, and not below nginx.
+# backend, or of an application of your own, stand below the fetch that asked for them, and not below nginx.
 # https://www.w3.org/TR/trace-context/#traceparent-header
 
 sub vcl_backend_fetch {

@@ -60,9 +60,9 @@ engine_denied="This user may not use the container engine: it is not in the grou
 active_server() { if [ -e "$mirror_is_active" ]; then echo mirror; else echo backend; fi; }
 
 . bin/lib/theatres.sh
-export SITE=${SITE:-} WITH=${WITH:-}
-SITE=${SITE%/} # as copied from a browser
-. bin/lib/site.sh
+export APP=${APP:-} WITH=${WITH:-}
+APP=${APP%/} # as copied from a browser
+. bin/lib/app.sh
 
 override=compose.override.yaml
 # override_is_ours: succeeds if the file is as `make up` has written it (offline/images.sh): the rest has the checksum in its first
@@ -99,8 +99,8 @@ choose_extras() {
         fi
         COMPOSE_FILE+=:extras/$extra/compose.yaml
     done
-    if chosen extras/site/compose.yaml; then
-        extras=$(site_files) || exit
+    if chosen extras/app/compose.yaml; then
+        extras=$(app_files) || exit
         COMPOSE_FILE+=${extras:+:${extras//$'\n'/:}}
     fi
     if chosen extras/observe/compose.yaml && chosen extras/ring/compose.yaml; then COMPOSE_FILE+=:extras/observe/ring.yaml; fi

@@ -174,7 +174,7 @@ stack_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}
             {{- if eq .HostConfig.NetworkMode "host"}}{{range .Config.Env}}{{println .}}{{end}}{{end}}' |
-        sed 's/^PURGE=.*://; /=/d' || true # PURGE: extras/site/host.yaml
+        sed 's/^PURGE=.*://; /=/d' || true # PURGE: extras/app/host.yaml
 }
 stack_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
 stack_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }

@@ -8,15 +8,15 @@ check_settings() {
     name_unknown_settings
     check_values
     check_addresses
-    ask_nginx : SERVER_NAMES SITE SITE_NAMES THEATRES
-    check_site
+    ask_nginx : SERVER_NAMES APP APP_NAMES THEATRES
+    check_app
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then
-        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${SITE:+SITE=$SITE }WITH=upstage,policyd,locust"
+        die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${APP:+APP=$APP }WITH=upstage,policyd,locust"
     fi
     [ -z "${OTLP:-}" ] || chosen extras/observe/compose.yaml || die "OTLP: only EXTRAS=observe sends traces. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}observe"
     if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
-    [ -e "starter/recipes/${SITE_RECIPE:-wordpress}.vcl" ] || die "SITE_RECIPE must be one of starter/recipes, not '$SITE_RECIPE'"
+    [ -e "starter/recipes/${APP_RECIPE:-wordpress}.vcl" ] || die "APP_RECIPE must be one of starter/recipes, not '$APP_RECIPE'"
 }
 
 # Restrictions of containers only: which files they see, and their memory.

@@ -64,7 +64,7 @@ def serve() -> None:
         sys.exit(f"Port {port} is taken. Unless the application runs already: rm {PORT}")
     PORT.parent.mkdir(exist_ok=True)
     PORT.write_text(str(server.server_port))
-    print(f"make up EXTRAS=site SITE=http://127.0.0.1:{server.server_port} WITH=upstage", flush=True)
+    print(f"make up EXTRAS=app APP=http://127.0.0.1:{server.server_port} WITH=upstage", flush=True)
     server.serve_forever()
 
 

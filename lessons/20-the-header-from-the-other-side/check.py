@@ -2,7 +2,7 @@
 
 from lessons.checking import Ask, Attempt, Need, Probe
 
-HOST = "site.localhost"
+HOST = "app.localhost"
 
 
 def check(attempt: Attempt, need: Need) -> None:

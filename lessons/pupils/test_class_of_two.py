@@ -119,7 +119,7 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
         ports = {stack.enter_context(application(folder / f"0{number}")) for number in (1, 2)}
         assert len(ports) == 2
         for number in (1, 2):
-            assert get(number, "/price", "site.localhost").headers["X-Copy"] == f"0{number}"
+            assert get(number, "/price", "app.localhost").headers["X-Copy"] == f"0{number}"
 
     (folder / "02" / "compose.yaml").write_text("broken")
     (folder / "02" / ".env").write_text("HTTP_PORT=banana\n")

@@ -288,7 +288,7 @@ def test_lesson_22_changed_before_it_was_seen(pupil: Pupil) -> None:
 # --- 20. The header from the other side.
 
 FOLDER = "lessons/20-the-header-from-the-other-side"
-SITE = "site.localhost"
+APP = "app.localhost"
 SKIN = {"x_skin": "https://evil.example/skin"}
 
 
@@ -302,7 +302,7 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
     with pupil.application():
         try:
             pupil.begin(20)
-            pupil.request("/price?WORD", SITE).refused("not-10")
+            pupil.request("/price?WORD", APP).refused("not-10")
             for line, refusal in (
                 ("max-age=0, ", "max-age"),
                 ('Vary = "Accept-Language"\n', "a reader of fr got 'Guten Abend'"),
@@ -312,7 +312,7 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
                 headers.write_text(right.replace(line, ""))
                 pupil.refused(refusal)
             for skin in (SKIN, {}):
-                pupil.get("/news?WORD", SITE, **skin)
+                pupil.get("/news?WORD", APP, **skin)
             pupil.refused("poisoned")
             headers.write_text(right.replace('s-maxage=60"\nVary', 'no-store"\nVary'))
             pupil.refused("not-kept")

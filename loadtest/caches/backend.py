@@ -101,7 +101,7 @@ class BackendPoll:
             assert self._environment.parsed_options
             host = topologies.metrics_host(self._environment.parsed_options.topology)
             if host is None:
-                raise ValueError("a site of your own has no metrics that we know")
+                raise ValueError("an application of your own has no metrics that we know")
             latest = request(self._environment.host or "", host, timeout)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._previous = self._latest = None

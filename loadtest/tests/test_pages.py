@@ -23,7 +23,7 @@ def answer(request: Request) -> bytes:
 @pytest.fixture
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
     """Gives each visitor a cookie; `/gone` is no longer there, `/moved` is elsewhere."""
-    monkeypatch.setenv("LOADTEST_SITE", "*.example shop.example site.localhost")
+    monkeypatch.setenv("LOADTEST_APP", "*.example shop.example app.localhost")
     monkeypatch.setenv("LOADTEST_HTTP_PORT", "8080")
     monkeypatch.setattr(pages, "_rows", {})
     shop = Origin("shop")
@@ -35,7 +35,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
 def test_they_walk_the_paths_of_the_file_as_visitors_do(site: FakeSite, shop: Origin, tmp_path: Path) -> None:
     file = tmp_path / "paths"
     file.write_text("/a?x=1\n/a?x=2\n/gone\n/moved\n")
-    arguments = (f"--paths={file}", "--topology=alone.site", f"--site-port={shop.port}")
+    arguments = (f"--paths={file}", "--topology=alone.app", f"--app-port={shop.port}")
     rows = {"/a": 6, "/gone": 3, "/moved": 3}
     result = run(site, Pages, until_rows=rows, users=2, arguments=arguments)
     assert result.failed == {"/gone"}
@@ -50,9 +50,9 @@ def test_they_walk_the_paths_of_the_file_as_visitors_do(site: FakeSite, shop: Or
 
 
 def test_a_site_has_three_topologies(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "site.localhost" not in topologies.hosts()
-    monkeypatch.setenv("LOADTEST_SITE", " site.localhost")
-    hosts = topologies.parse("alone.site,nginx.site,site")
-    assert [topologies.name(host) for host in hosts] == ["alone.site", "nginx.site", "site"]
+    assert "app.localhost" not in topologies.hosts()
+    monkeypatch.setenv("LOADTEST_APP", " app.localhost")
+    hosts = topologies.parse("alone.app,nginx.app,app")
+    assert [topologies.name(host) for host in hosts] == ["alone.app", "nginx.app", "app"]
     assert {topologies.metrics_host(host) for host in hosts} == {None}
-    assert parse().site_host == "site.localhost"
+    assert parse().app_host == "app.localhost"

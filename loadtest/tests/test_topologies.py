@@ -54,9 +54,9 @@ def test_a_mistake_in_the_list(text: str, message: str) -> None:
         ("http://nginx:8000", "direct.localhost", "http://nginx:8081"),
         ("http://127.42.0.1:8000/", "direct.localhost", "http://127.42.0.1:8081"),
         ("http://[::1]:8000", "direct.localhost", "http://[::1]:8081"),
-        ("http://nginx:8000", "alone.site", "http://nginx:18000"),
-        ("http://nginx:8000", "nginx.site", "http://nginx:18001"),
-        ("http://nginx:8000", "site.localhost", "http://nginx:8000"),
+        ("http://nginx:8000", "alone.app", "http://nginx:18000"),
+        ("http://nginx:8000", "nginx.app", "http://nginx:18001"),
+        ("http://nginx:8000", "app.localhost", "http://nginx:8000"),
     ],
 )
 def test_some_topologies_have_a_port_of_their_own(target: str, host: str, expected: str) -> None:

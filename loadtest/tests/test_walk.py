@@ -8,7 +8,7 @@ import pytest
 import walk
 
 LOG = """127.0.0.1 - - [25/Nov/2026:10:00:00 +0000] "GET /a?b=1 HTTP/1.1" 200 12 "-" "curl"
-192.0.2.1 "GET /c HTTP/2.0" site.localhost 200 5 0.001s cache="nginx; hit" at=1.0 id=ab
+192.0.2.1 "GET /c HTTP/2.0" app.localhost 200 5 0.001s cache="nginx; hit" at=1.0 id=ab
 127.0.0.1 - - [25/Nov/2026:10:00:01 +0000] "POST /login HTTP/1.1" 302 0 "-" "curl"
 """
 

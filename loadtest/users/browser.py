@@ -30,7 +30,7 @@ class Browser(FastHttpUser):
         assert self.environment.parsed_options
         self.options: Namespace = self.environment.parsed_options
         self.host = topologies.base_url(
-            self.host or "", self.options.topology, self.options.direct_port, self.options.site_port
+            self.host or "", self.options.topology, self.options.direct_port, self.options.app_port
         )
         self.stage_url = self.url(f"/stages/{self.options.stage}")
         self.browser_cache = BrowserCache()

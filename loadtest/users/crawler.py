@@ -171,7 +171,7 @@ class Crawl(OpenModel):
     def on_start(self) -> None:
         given = self.environment.parsed_options
         assert given
-        self.asked = given.site_host if given.topology in topologies.SITES else given.topology
+        self.asked = given.app_host if given.topology in topologies.APPS else given.topology
         self.server = urlsplit(self.host or "").hostname or ""
         self.port: int = given.proxy_port
         index = getattr(self.environment.runner, "worker_index", 0)

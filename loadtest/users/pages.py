@@ -36,8 +36,8 @@ class SiteVisitor(FastHttpUser):
         options = self.environment.parsed_options
         assert options
         topology: str = options.topology
-        self.asked: str = options.site_host if topology in topologies.SITES else topology
-        self.host = topologies.base_url(self.host or "", topology, options.direct_port, options.site_port)
+        self.asked: str = options.app_host if topology in topologies.APPS else topology
+        self.host = topologies.base_url(self.host or "", topology, options.direct_port, options.app_port)
         self.client = http_client.session(self, PATIENCE)
         visitor = f"GA1.1.{random.randrange(10**9)}.{time.time():.0f}"
         self.client.cookiejar.set_cookie(create_cookie("_ga", visitor))  # type: ignore[no-untyped-call]

@@ -10,7 +10,7 @@ import pytest
 from logs import reached
 from proscenium.running import Running
 
-HINT = ": is the first of SITE_NAMES the name that the application knows, and are these its paths?"
+HINT = ": is the first of APP_NAMES the name that the application knows, and are these its paths?"
 PASSED = """\
 *   << Request  >> {0}
 -   Begin          req 1 rxreq
@@ -53,10 +53,10 @@ def measured(topology: str, **statuses: int) -> dict[str, Any]:
     ],
 )
 def test_a_row_says_nothing_if_more_than_a_tenth_was_no_success(statuses: dict[str, int], words: str) -> None:
-    assert reached.wrong(measured("nginx.site", **statuses)) == words
+    assert reached.wrong(measured("nginx.app", **statuses)) == words
 
 
-@pytest.mark.parametrize(("moved", "code"), [("nginx.site", 0), ("site", 1)])
+@pytest.mark.parametrize(("moved", "code"), [("nginx.app", 0), ("app", 1)])
 def test_the_reasons_are_those_of_the_run_and_without_its_row_it_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], moved: str, code: int
 ) -> None:
@@ -72,7 +72,7 @@ def test_the_reasons_are_those_of_the_run_and_without_its_row_it_fails(
     monkeypatch.setattr(reached, "running", lambda: stack)
     rows = [
         measured(name, **({"s301": 100} if name == moved else {}))
-        for name in ("alone.site", "nginx.site", "site")
+        for name in ("alone.app", "nginx.app", "app")
     ]
     (tmp_path / "report.json").write_text(json.dumps({"measurements": rows}))
     assert reached.main(tmp_path / "report.json") == code

@@ -14,7 +14,7 @@ from tests.support.origin import Request, response
 from tests.support.wait import wait_until
 from varnish.tests.python.varnish_server import VARNISH, VarnishServer
 
-DEPLOYED = [file for file in VARNISH.glob("*.vcl") if file.name != "site.vcl"]
+DEPLOYED = [file for file in VARNISH.glob("*.vcl") if file.name != "app.vcl"]
 DEPLOYED.append(VARNISH.parent / "starter" / "varnish" / "purge.vcl")
 
 

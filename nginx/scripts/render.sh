@@ -109,12 +109,12 @@ case $LISTEN_LOAD in
 *) load_name=nginx LOAD_LISTENER='$server_port' ;;
 esac
 default_names="localhost 127.0.0.1 [::1] $load_name $(other_names | paste -s -d ' ' -)"
-UPSTAGE_NAMES=upstage.localhost SITE_SERVER_NAMES="site.localhost $SITE_NAMES"
-case $SITE_DEFAULT in
-on) SITE_SERVER_NAMES="$SITE_SERVER_NAMES $default_names" ;;
+UPSTAGE_NAMES=upstage.localhost APP_SERVER_NAMES="app.localhost $APP_NAMES"
+case $APP_DEFAULT in
+on) APP_SERVER_NAMES="$APP_SERVER_NAMES $default_names" ;;
 *) UPSTAGE_NAMES="$UPSTAGE_NAMES $default_names" ;;
 esac
-SITE_SERVER_NAMES=$(echo "$SITE_SERVER_NAMES" | tr -s ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) # each once
+APP_SERVER_NAMES=$(echo "$APP_SERVER_NAMES" | tr -s ' ' '\n' | awk '!seen[$0]++' | paste -s -d ' ' -) # each once
 UPSTAGE_BACKEND=$(upstream backend "$BACKEND_ADDRESS")
 UPSTAGE_METRICS=$BACKEND_METRICS_ADDRESS
 UPSTAGE_MEDIA=$MEDIA_FOLDER
@@ -122,10 +122,11 @@ UPSTAGE_MEDIA=$MEDIA_FOLDER
 MEDIA_LOCATION=/.nginx/media
 [ "$MEDIA_FOLDER" != off ] || MEDIA_LOCATION=''
 
-# site/
+# app/
 # nginx's resolver does not know localhost.
-SITE_ORIGIN=${SITE%/}
-SITE_UPSTREAM=${SITE_ADDRESS:-$(echo "${SITE_ORIGIN#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/')}
+APP_ORIGIN=${APP%/}
+case $APP_ORIGIN in *://*) ;; *) APP_ORIGIN=http://$APP_ORIGIN ;; esac
+APP_UPSTREAM=${APP_ADDRESS:-$(echo "${APP_ORIGIN#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/')}
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
@@ -158,7 +159,7 @@ write_files() {
         redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
         observe/*) [ "$OBSERVE_LOG" ] || continue ;;
         edge/*) [ "$MACHINES" ] || continue ;;
-        site/*) [ "$SITE" ] || continue ;;
+        app/*) [ "$APP" ] || continue ;;
         theatres/*) continue ;; # below
         esac
         case $file in
@@ -171,10 +172,10 @@ write_files() {
     done
     cp -f --parents -- "$@" "$GENERATED_FOLDER"
 }
-for folder in cdn redirect observe edge site sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for folder in cdn redirect observe edge app sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 filled=$(settings)
 write_files
-if [ "$SITE" ]; then cp -f ../starter/nginx/names.conf ../starter/nginx/claims.conf "$GENERATED_FOLDER/site/"; fi
+if [ "$APP" ]; then cp -f ../starter/nginx/names.conf ../starter/nginx/claims.conf "$GENERATED_FOLDER/app/"; fi
 
 number=0
 for name in $THEATRES; do

@@ -26,7 +26,7 @@ case $COMPARISON_NAMES:$BIND_ADDR in
 :*) COMPARISON_NAMES=off ;;
 esac
 # The names of all sites, which certificate.sh needs, too.
-names="upstage.localhost localhost 127.0.0.1 [::1] ${SITE:+site.localhost} $SITE_NAMES $SERVER_NAMES"
+names="upstage.localhost localhost 127.0.0.1 [::1] ${APP:+app.localhost} $APP_NAMES $SERVER_NAMES"
 for name in $comparison_sites $THEATRES; do names="$names $name.localhost"; done
 
 # HOST HOST:PORT

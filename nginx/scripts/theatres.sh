@@ -13,8 +13,8 @@ check_theatres() (
         *-stage | *-direct) die "THEATRES: '$name' ends like the path of another socket, in -stage or -direct" ;;
         esac
         # Sites, services, and what YAML would not read as names.
-        case " upstage localhost default direct site www ${comparison_sites:-} \
-            varnish varnish-2 varnish-3 nginx backend policyd locust locust-worker mirror webcam camera inspect \
+        case " upstage localhost default direct app www ${comparison_sites:-} \
+            app-relay varnish varnish-2 varnish-3 nginx backend policyd locust locust-worker mirror webcam camera inspect \
             observe exporter varnishstat prometheus relay true false yes no on off null " in
         *" $name "*) die "THEATRES: the name '$name' is reserved; choose another one" ;;
         esac

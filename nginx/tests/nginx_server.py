@@ -21,7 +21,7 @@ SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"
 LISTENERS = (
     *("LISTEN_HTTP", "LISTEN_HTTPS", "LISTEN_LOAD", "LISTEN_STAGE", "LISTEN_LOAD_STAGE"),
     *("LISTEN_POLICY", "LISTEN_LOAD_POLICY", "LISTEN_LOCUST", "LISTEN_DIRECT"),
-    *("LISTEN_LOAD_SITE", "LISTEN_LOAD_SITE_NGINX", "LISTEN_OBSERVE", "LISTEN_STATUS", "LISTEN_OBSERVE_LOG"),
+    *("LISTEN_LOAD_APP", "LISTEN_LOAD_APP_NGINX", "LISTEN_OBSERVE", "LISTEN_STATUS", "LISTEN_OBSERVE_LOG"),
     *("LISTEN_LOAD_PROXY", "LISTEN_THEATRES_STAGE", "LISTEN_THEATRES_LOAD_STAGE"),
 )
 
@@ -78,7 +78,7 @@ class NginxServer(Service):
             "LOCUST_ADDRESS": self.locust.address,
             "OBSERVE_ADDRESS": self.prometheus.address,
             "TRACES_ADDRESS": self.exporter.address,
-            "SITE_ADDRESS": f"unix:{self.sockets}/site.sock",
+            "APP_ADDRESS": f"unix:{self.sockets}/app.sock",
             "MEDIA_FOLDER": str(self.media),
             "THEATRES_ADDRESS": f"unix:{self.sockets}/*.sock",
             "THEATRES_STAGE_ADDRESS": f"unix:{self.sockets}/*-stage.sock",

@@ -37,7 +37,7 @@ def test_the_host_chooses_the_upstream(server: NginxServer, host: str, upstream:
 
 @pytest.mark.parametrize("port", ["public", "load"])
 @pytest.mark.parametrize(
-    "host", ["unknown.example", "localhost.example", "127.0.0.2", "second.localhost", "site.localhost"]
+    "host", ["unknown.example", "localhost.example", "127.0.0.2", "second.localhost", "app.localhost"]
 )
 def test_an_unknown_host_is_misdirected(server: NginxServer, host: str, port: str) -> None:
     answer = server.request("/", host, port=getattr(server, port))

@@ -41,12 +41,12 @@ class Traced(NginxServer):
 
 @pytest.fixture(scope="module")
 def nginx() -> Iterator[Traced]:
-    with Traced(TRACE_SHARE="0.01", SITE="http://127.0.0.1:5000") as server:
+    with Traced(TRACE_SHARE="0.01", APP="http://127.0.0.1:5000") as server:
         server.start()
         yield server
 
 
-@pytest.mark.parametrize("host", [*SITES, "site.localhost"])
+@pytest.mark.parametrize("host", [*SITES, "app.localhost"])
 def test_a_client_of_the_load_port_may_bring_a_trace(nginx: Traced, host: str) -> None:
     answer, headers = nginx.ask(GIVEN, host, nginx.load)
     named = NAMED.fullmatch(headers["traceparent"])
@@ -58,7 +58,7 @@ def test_a_client_of_the_load_port_may_bring_a_trace(nginx: Traced, host: str) -
     assert wait_until(lambda: nginx.log_lines(f"id={TRACE}"))
 
 
-@pytest.mark.parametrize("host", [*SITES, "site.localhost"])
+@pytest.mark.parametrize("host", [*SITES, "app.localhost"])
 def test_elsewhere_it_is_a_claim(nginx: Traced, host: str) -> None:
     answer, headers = nginx.ask(GIVEN, host)
     named = NAMED.fullmatch(headers["traceparent"])

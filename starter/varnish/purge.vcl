@@ -56,7 +56,7 @@ sub purge_what_is_asked {
     if (req.http.X-Tags != "") {
         set req.http.X-Ban = "obj.http.X-Tags ~ \|(" + req.http.X-Tags + ")\|";
     }
-    # X-Whose: a condition of a rule of yours, "&& obj.http.X-Site == yes", limits each purge.
+    # X-Whose: a condition of a rule of yours, "&& obj.http.X-Own-App == yes", limits each purge.
     if (!std.ban(req.http.X-Ban + " " + req.http.X-Whose)) {
         return (synth(400, "Not a purge"));
     }

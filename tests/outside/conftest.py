@@ -1,4 +1,4 @@
-"""The stack that the tests of this folder share: as it is, with the tests' own server as its site."""
+"""The stack that the tests of this folder share: as it is, with the tests' own server as its application."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.support.ports import free_ports
 
 @pytest.fixture(scope="session")
 def origin_port() -> int:
-    """The port of the stack's site, on 127.0.0.1."""
+    """The port of the stack's application, on 127.0.0.1."""
     return free_ports(1)[0]
 
 
@@ -21,6 +21,6 @@ def fronting(origin_port: int) -> Iterator[Stack]:
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack("containers", PROJECT + "-outside")
-    stack.settings |= {"EXTRAS": "site", "SITE": f"http://127.0.0.1:{origin_port}", "WITH": "upstage"}
+    stack.settings |= {"EXTRAS": "app", "APP": f"http://127.0.0.1:{origin_port}", "WITH": "upstage"}
     with stack.running():
         yield stack

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 def test_as_a_cache(fronting: Stack, origin_port: int) -> None:
     port = fronting.ports["HTTP_PORT"]
-    target = (f"http://127.0.0.1:{port}", f"site.localhost:{port}")
+    target = (f"http://127.0.0.1:{port}", f"app.localhost:{port}")
     command = (python_tools() / "node", "run.mjs", str(origin_port), *target)
     done = subprocess.run(command, cwd=cache_tests(), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,7 @@
 """Applications from package registries: MediaWiki, Wagtail and WordPress, which purge what has
 been edited, and JupyterLab, which is private.
 
-Each is built from a folder of starter/tests/applications and runs behind the starter, or extras/site, with
+Each is built from a folder of starter/tests/applications and runs behind the starter, or extras/app, with
 its recipe.
 """
 

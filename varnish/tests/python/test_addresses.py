@@ -72,7 +72,7 @@ def test_varnish_starts_and_runs_without_a_theatre(
     [
         ("BACKEND_ADDRESS", '/run/x"; }'),
         ("THEATRES", "second;third"),
-        ("SITE_RECIPE", "shopware"),
+        ("APP_RECIPE", "shopware"),
     ],
 )
 def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: str) -> None:

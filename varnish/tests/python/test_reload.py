@@ -12,7 +12,7 @@ import pytest
 
 from varnish.tests.python.varnish_server import VarnishServer
 
-VERSION = re.compile(r"^(?!discarded).*\b((?:classic|site|default)_\d\S*)", flags=re.M)
+VERSION = re.compile(r"^(?!discarded).*\b((?:classic|app|default)_\d\S*)", flags=re.M)
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pytest
 from tests.support.program import PATH
 from varnish.tests.python.varnish_server import QUICK, VARNISH
 
-WRITTEN = {"backends.vcl", "site_backend.vcl", "rules.vcl"}  # by start.sh
+WRITTEN = {"backends.vcl", "app_backend.vcl", "rules.vcl"}  # by start.sh
 VTCS = sorted((VARNISH / "tests").glob("*.vtc"))
 STARTER = sorted(
     (VARNISH.parent / "starter" / "tests").glob("*.vtc")
-)  # its rules are those of a site of your own
-SITE = Path("extras/site")
+)  # its rules are those of an application of your own
+SITE = Path("extras/app")
 OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, if the user has one
 
 

@@ -1,5 +1,5 @@
-"""Your own site on the whole stack: by the commands of docs/your-site.md, with applications from package
-registries, and with the starter's, which does what proxies often break.
+"""Your own application on the whole stack: by the commands of docs/your-application.md, with applications
+from package registries, and with the starter's, which does what proxies often break.
 """
 
 import re
@@ -31,15 +31,15 @@ from tests.support.ports import free_ports
 from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
-PAGE = (REPO / "docs" / "your-site.md").read_text()
-RULES = REPO / "extras" / "site" / "rules.vcl"
+PAGE = (REPO / "docs" / "your-application.md").read_text()
+RULES = REPO / "extras" / "app" / "rules.vcl"
 SERVICES = RULES.with_name("services.yaml")
-HOST = "site.localhost"
+HOST = "app.localhost"
 APP = (sys.executable, "starter/tests/app.py", "127.0.0.1")
 
 
 class Site(Stack):
-    """The stack with a site of your own; the commands of the page have the ports of this one."""
+    """The stack with an application of your own; the commands of the page have the ports of this one."""
 
     app_port = 0
 
@@ -48,7 +48,7 @@ class Site(Stack):
         ours = {
             "8001": self.app_port,
             "8080": self.ports["HTTP_PORT"],
-            "6081": self.ports["SITE_PURGE_PORT"],
+            "6081": self.ports["APP_PURGE_PORT"],
         }
         script = re.sub(
             r"(?<=:)(8001|8080|6081)\b|(?<=--port )8001", lambda port: str(ours[port[0]]), commands
@@ -58,7 +58,7 @@ class Site(Stack):
 
     def start(self) -> str:
         """The stack in front of the application."""
-        return self.make("up", "EXTRAS=site", f"SITE=http://localhost:{self.app_port}", "WITH=locust")
+        return self.make("up", "EXTRAS=app", f"APP=http://localhost:{self.app_port}", "WITH=locust")
 
     def session(self, host: str = HOST) -> requests.Session:
         """A browser that keeps its cookies; every *.localhost is 127.0.0.1."""
@@ -73,7 +73,7 @@ class Site(Stack):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    site = Site("containers", PROJECT + "-site")
+    site = Site("containers", PROJECT + "-app")
     for file in (RULES, SERVICES):
         assert not file.exists(), f"{file} is in the way of this test"
     yield site
@@ -108,7 +108,7 @@ def outcome(answer: requests.Response) -> str:
 def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
     """Datasette: its pages, a stream, a comparison; then without UpStage."""
     [site.app_port] = free_ports(1)
-    install, up = block("python3 -m venv"), block("make up EXTRAS=site")
+    install, up = block("python3 -m venv"), block("make up EXTRAS=app")
     try:
         site.typed(install + "\necho $! >.run/apps/pid")
         first, second = site.typed(up).splitlines()[-2:]
@@ -123,19 +123,19 @@ def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
         assert csv.count("\n") >= 5000
 
         table = site.typed(block("printf").replace("SECONDS=20", "SECONDS=3"))
-        rows = [line.split() for line in table.splitlines() if re.match(r" *((alone|nginx)\.)?site ", line)]
+        rows = [line.split() for line in table.splitlines() if re.match(r" *((alone|nginx)\.)?app ", line)]
         hits = {row[0]: float(row[7]) for row in rows}
-        assert hits["alone.site"] == hits["nginx.site"] == 0
-        assert hits["site"] > 50
+        assert hits["alone.app"] == hits["nginx.app"] == 0
+        assert hits["app"] > 50
         assert "Of 100 requests a cache answers" in table
         assert "INVALID" not in table
         assert "lifetime 0.000, Cache-Control" in table
         assert "app.css" not in table.rpartition("reached the application:")[2]  # kept, because of its ending
 
-        printed = site.make("up", "EXTRAS=site", f"SITE=http://127.0.0.1:{site.app_port}")
+        printed = site.make("up", "EXTRAS=app", f"APP=http://127.0.0.1:{site.app_port}")
         assert f"http://localhost:{site.ports['HTTP_PORT']}/ " in printed
         assert "workshop" not in printed
-        assert set(site.compose("ps", "--services").split()) == {"nginx", "varnish", "site"}
+        assert set(site.compose("ps", "--services").split()) == {"nginx", "varnish", "app-relay"}
         assert "Datasette" in site.session("localhost").get(site.at("/")).text
         wait_until(
             lambda: re.search("hit; ttl=[1-9]", browser.get(site.at("/plays/plays")).headers["Cache-Status"])
@@ -190,7 +190,7 @@ def test_another_site_has_no_copies_of_the_former(foreign: Site) -> None:
     page, browser = foreign.at("/page/7"), foreign.session()
     assert [outcome(browser.get(page)) for _ in range(2)] == ["fwd=uri-miss", "hit"]
     [silent] = free_ports(1)
-    printed = foreign.make("up", "EXTRAS=site", f"SITE=http://localhost:{silent}/", "WITH=locust")
+    printed = foreign.make("up", "EXTRAS=app", f"APP=http://localhost:{silent}/", "WITH=locust")
     assert f"Nothing answers at http://localhost:{silent} yet." in printed
     assert browser.get(page).status_code == 503
     assert "Nothing answers" not in foreign.start()
@@ -201,7 +201,7 @@ def test_a_load_test_of_ones_own(foreign: Site) -> None:
     readme = (mine / "README.md").read_text()
     shopper, thresholds = mine / "shopper_of_a_test.py", mine / "thresholds.toml"
     assert not thresholds.exists(), f"{thresholds} is in the way of this test"
-    settings = ("EXTRAS=site", f"SITE=http://localhost:{foreign.app_port}", "WITH=locust")
+    settings = ("EXTRAS=app", f"APP=http://localhost:{foreign.app_port}", "WITH=locust")
     try:
         shopper.write_text(re.search(r"```python\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
         thresholds.write_text(re.search(r"```toml\n(.*?)```", readme, re.S)[1])  # type: ignore[index]
@@ -228,13 +228,13 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
     user: "1000:1000"
     command: [python, /app.py, 0.0.0.0, "8000"]
     volumes: ["{REPO}/starter/tests/app.py:/app.py:ro,z"]
-    networks: [site]
+    networks: [app]
 """.replace("{image}", f"{site.project}-backend")
     )
     site.make("down")
-    files = f"compose.yaml:extras/site/compose.yaml:{service}"
-    site.settings = {"COMPOSE_FILE": files, "SITE": "http://shop:8000"}
-    compose = f"docker compose -f compose.yaml -f extras/site/compose.yaml -f {service}"
+    files = f"compose.yaml:extras/app/compose.yaml:{service}"
+    site.settings = {"COMPOSE_FILE": files, "APP": "http://shop:8000"}
+    compose = f"docker compose -f compose.yaml -f extras/app/compose.yaml -f {service}"
     site.typed(f"{compose} up -d --wait")
     browser = site.session()
 
@@ -245,7 +245,7 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
     first = wait_until(served_by)
     assert "shop" in site.make("status")
     # Another container takes its address, so that it comes back at a new one.
-    squatter = f"docker run -d --rm --name {site.project}-squatter --network {site.project}_site"
+    squatter = f"docker run -d --rm --name {site.project}-squatter --network {site.project}_app"
     site.typed(f"{compose} rm -sf shop && {squatter} {site.project}-backend sleep 60")
     try:
         site.typed(f"{compose} up -d shop")
@@ -268,18 +268,18 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
         f"""services:
   {application.name}: # Compose builds only what has no image yet
     build: {{ context: {folder}, args: {{ PYTHON_IMAGE: "${{PYTHON_IMAGE:-python:3.13-slim}}" }} }}
-    environment: {{ SITE: "localhost:{site.ports["HTTP_PORT"]}" }}
-    networks: [site]
+    environment: {{ APP: "localhost:{site.ports["HTTP_PORT"]}" }}
+    networks: [app]
 """
     )
     site.make("down")
     site.settings = {
-        "EXTRAS": "site",
-        "SITE": f"http://{application.name}:8000",
-        "SITE_RECIPE": application.recipe,
+        "EXTRAS": "app",
+        "APP": f"http://{application.name}:8000",
+        "APP_RECIPE": application.recipe,
     }
     if application is BLOG:
-        site.settings |= {"WITH": "locust", "SITE_NAMES": "localhost"}
+        site.settings |= {"WITH": "locust", "APP_NAMES": "localhost"}
     try:
         site.make("up")
         application.started_at(f"http://localhost:{site.ports['HTTP_PORT']}")

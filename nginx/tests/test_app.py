@@ -1,4 +1,4 @@
-"""Your own site: URL and host are as the browser sent them, and long-lived connections bypass Varnish."""
+"""Your own application: URL and host are as the browser sent them; long-lived connections bypass Varnish."""
 
 import socket
 import ssl
@@ -13,7 +13,7 @@ from nginx.tests.nginx_server import NginxServer
 from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
 
-HOST = "site.localhost:8080"
+HOST = "app.localhost:8080"
 FORGED = dict.fromkeys(
     ("forwarded", "x_forwarded_host", "x_forwarded_prefix", "x_original_url", "remote_user"), "forged"
 )
@@ -23,9 +23,9 @@ class Site(NginxServer):
     """nginx in front of a relay's socket, behind which is `app`."""
 
     def __init__(self, **settings: str) -> None:
-        site = {"SITE": "http://127.0.0.1:5000/", "SITE_MAX_UPLOAD": "1m", "SITE_NAMES": "shop.example"}
+        site = {"APP": "http://127.0.0.1:5000/", "APP_MAX_UPLOAD": "1m", "APP_NAMES": "shop.example"}
         super().__init__(**{**site, **settings})
-        self.app = Origin("app", self.sockets / "site.sock")
+        self.app = Origin("app", self.sockets / "app.sock")
         self.origins.append(self.app)
 
 
@@ -51,44 +51,45 @@ def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
         "x-forwarded-for": "127.0.0.1",
         "forwarded": f'for="127.0.0.1";host="{HOST}";proto=http',
     }
-    assert request.headers["x-site"] == "yes"
+    assert request.headers["x-own-app"] == "yes"
     assert answer.headers["cache-status"] == "nginx; fwd=uri-miss"
 
 
 def test_the_host_that_chose_the_site_is_the_one_that_goes_on(site: Site) -> None:
     """If the request line has a whole URL, its host counts: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2"""
-    for host in (HOST, "site.localhost"):
+    for host in (HOST, "app.localhost"):
         site.exchange(f"GET http://{host}/ HTTP/1.1\r\nHost: forged:9\r\nConnection: close\r\n\r\n".encode())
     requests = [request.headers for request in site.varnish.requests]
-    assert [each["host"] for each in requests] == [HOST, "site.localhost"]
+    assert [each["host"] for each in requests] == [HOST, "app.localhost"]
     assert [each["x-forwarded-port"] for each in requests] == ["8080", "80"]
     assert "forged" not in str(requests)
 
 
 def test_only_nginx_says_what_is_the_site(site: Site) -> None:
-    assert site.request("/", "localhost", x_site="yes").text == "varnish"
-    assert "x-site" not in site.varnish.requests[0].headers
+    assert site.request("/", "localhost", x_own_app="yes").text == "varnish"
+    assert "x-own-app" not in site.varnish.requests[0].headers
 
 
-@pytest.mark.parametrize("host", ["shop.example", "SHOP.example:8443", "site.localhost"])
+@pytest.mark.parametrize("host", ["shop.example", "SHOP.example:8443", "app.localhost"])
 def test_its_names_are_those_of_the_settings(site: Site, host: str) -> None:
     site.request("/", host)
-    assert site.varnish.requests[0].headers["x-site"] == "yes"
+    assert site.varnish.requests[0].headers["x-own-app"] == "yes"
 
 
 def test_the_certificate_has_its_names(site: Site) -> None:
     certificate = ssl.get_server_certificate((site.address, site.https))
     text = ssl.PEM_cert_to_DER_cert(certificate)
-    for name in (b"shop.example", b"site.localhost"):
+    for name in (b"shop.example", b"app.localhost"):
         assert name in text
 
 
 def test_without_a_name_of_its_own_it_can_be_the_default_site() -> None:
-    with Site(SITE_DEFAULT="on", SERVER_NAMES="machine.example") as server:
+    with Site(APP_DEFAULT="on", SERVER_NAMES="machine.example") as server:
         server.start()
         for host in ("localhost", "127.0.0.1:8080", "machine.example", "upstage.localhost"):
             server.request("/", host)
-        assert [request.headers.get("x-site") for request in server.varnish.requests] == ["yes"] * 3 + [None]
+        marks = [request.headers.get("x-own-app") for request in server.varnish.requests]
+        assert marks == ["yes"] * 3 + [None]
 
 
 @pytest.mark.parametrize("upgrade", [None, "websocket"])
@@ -98,7 +99,7 @@ def test_what_stays_open_goes_straight_to_the_application(site: Site, upgrade: s
     [request] = site.app.requests
     assert (request.target, request.headers.get("upgrade")) == ("/any/path?x=1", upgrade)
     assert request.headers.get("connection") == ("upgrade" if upgrade else None)
-    assert "x-site" not in request.headers
+    assert "x-own-app" not in request.headers
     assert site.varnish.requests == []
 
 
@@ -134,7 +135,7 @@ def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
         time.sleep(0.2)
 
     refuser = Origin("refuser", behave=refuse)
-    with Site(SITE=f"http://{refuser.address}", SITE_ADDRESS="") as server:
+    with Site(APP=f"http://{refuser.address}", APP_ADDRESS="") as server:
         server.origins.append(refuser)
         server.start()
         for _ in range(3):
@@ -167,7 +168,7 @@ def test_a_client_may_not_purge(site: Site, method: str) -> None:
 
 
 def test_only_what_stays_open_may_be_silent_for_long() -> None:
-    with Site(SITE_TIMEOUT="1s") as server:
+    with Site(APP_TIMEOUT="1s") as server:
         server.start()
         server.app.delay = 1.5
         assert server.request("/", HOST, accept="text/event-stream").text == "app"
@@ -220,7 +221,7 @@ def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
         return response(request.headers["host"].encode(), x_accel_expires="60", cache_status="varnish; hit")
 
     site.varnish.answer = kept
-    hosts = ["site.localhost:1", "site.localhost:2", "site.localhost:1", "site.localhost:2"]
+    hosts = ["app.localhost:1", "app.localhost:2", "app.localhost:1", "app.localhost:2"]
     assert [site.request("/kept", host).text for host in hosts] == hosts
     assert len(site.varnish.requests) == 2
 
@@ -258,12 +259,12 @@ def test_an_application_that_is_down_is_told_by_a_page(site: Site, method: str, 
 
 def test_without_a_relay_the_application_is_asked_directly() -> None:
     """As in native mode."""
-    with NginxServer(SITE_NAMES="shop.example", SITE_DEFAULT="on", SITE_ADDRESS="") as server:
+    with NginxServer(APP_NAMES="shop.example", APP_DEFAULT="on", APP_ADDRESS="") as server:
         app = Origin("app")
         server.origins.append(app)
-        server.settings["SITE"] = f"http://localhost:{app.port}/"
+        server.settings["APP"] = f"http://localhost:{app.port}/"
         server.start()
-        for host in ("site.localhost", "localhost", "shop.example"):
+        for host in ("app.localhost", "localhost", "shop.example"):
             assert server.request("/", host, "POST").text == "app"
         assert server.request("/", "upstage.localhost").text == "varnish"
         for port in (server.load_site, server.load_site_nginx):

@@ -14,7 +14,7 @@ from tests.support.origin import Origin, response
 from tests.support.ports import free_ports
 from tests.support.program import Service
 
-SITE = Path(__file__).parent.parent
+APP = Path(__file__).parent.parent
 REFUSED = {"foreign": "certificate verify error", "misnamed": 'certificate does not match "localhost"'}
 
 
@@ -53,7 +53,7 @@ class Tls(Origin):
 @pytest.fixture
 def relay() -> Iterator[Service]:
     """The relay's scripts in a folder of their own, not started yet."""
-    with Service(SITE) as service:
+    with Service(APP) as service:
         service.copy_scripts()
         [port] = free_ports(1)
         service.settings |= {
@@ -68,8 +68,8 @@ def relay() -> Iterator[Service]:
 def test_the_socket_leads_to_the_application(relay: Service) -> None:
     app = Origin("app")
     relay.origins.append(app)
-    relay.settings["SITE"] = f"http://localhost:{app.port}/"
-    relay.run_start(lambda: request(relay.folder / "site.sock", "/", "any.example").text == "app")
+    relay.settings["APP"] = f"http://localhost:{app.port}/"
+    relay.run_start(lambda: request(relay.folder / "app.sock", "/", "any.example").text == "app")
 
 
 @pytest.mark.parametrize("kind", ["good", *REFUSED])
@@ -79,11 +79,11 @@ def test_the_certificate_of_an_application_is_checked(relay: Service, kind: str)
     name = "shop.internal" if kind == "misnamed" else "localhost"
     app = Tls(relay.folder, kind, name, other if kind == "foreign" else own)
     relay.origins.append(app)
-    relay.settings["SITE"] = app.url
-    relay.run_start(lambda: request(relay.folder / "site.sock", "/", "shop.example.org").status in (0, 200))
+    relay.settings["APP"] = app.url
+    relay.run_start(lambda: request(relay.folder / "app.sock", "/", "shop.example.org").status in (0, 200))
     if kind == "good":
         assert (
-            request(relay.folder / "site.sock", "/", "shop.example.org").text == "over TLS, shop.example.org"
+            request(relay.folder / "app.sock", "/", "shop.example.org").text == "over TLS, shop.example.org"
         )
         assert set(app.expected) == {"localhost"}
     else:
@@ -91,8 +91,8 @@ def test_the_certificate_of_an_application_is_checked(relay: Service, kind: str)
 
 
 def test_without_an_authority_of_ones_own_the_public_ones_are_known(relay: Service) -> None:
-    relay.settings["SITE"] = "https://shop.invalid"
-    relay.run_start(lambda: request(relay.folder / "site.sock", "/").status == 0)
+    relay.settings["APP"] = "https://shop.invalid"
+    relay.run_start(lambda: request(relay.folder / "app.sock", "/").status == 0)
     text = (relay.folder / "ca.pem").read_text()
     assert text == Path("/etc/ssl/certs/ca-certificates.crt").read_text()
 
@@ -101,13 +101,13 @@ def test_without_an_authority_of_ones_own_the_public_ones_are_known(relay: Servi
     "settings",
     [
         {},
-        {"SITE": "shop:8000"},
-        {"SITE": "http://shop/path"},
-        {"SITE": "ftp://shop"},
+        {"APP": "shop"},
+        {"APP": "http://shop/path"},
+        {"APP": "ftp://shop"},
     ],
 )
 def test_a_wrong_address_is_one_line(relay: Service, settings: dict[str, str]) -> None:
     ended = relay.run_script("start.sh", **settings)
     assert ended.returncode == 1
-    assert ended.stdout.startswith("SITE must be http://HOST:PORT or https://NAME:PORT, without a path")
+    assert ended.stdout.startswith("APP must be HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path")
     assert len(ended.stdout.splitlines()) == 1

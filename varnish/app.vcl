@@ -1,5 +1,5 @@
-# The VCL of your own site (extras/site): the starter's rules (starter/varnish/default.vcl) but for its reports, with your own in them,
-# and what this stack has for every site: checked claims of clients, its pages, its reports, and nginx's copies of a second.
+# The VCL of your own application (extras/app): the starter's rules (starter/varnish/default.vcl) but for its reports, with your own in them,
+# and what this stack has for every server: checked claims of clients, its pages, its reports, and nginx's copies of a second.
 
 vcl 4.1;
 
@@ -7,16 +7,16 @@ import std;
 
 include "client.vcl";
 include "strangers.vcl";
-include "site_backend.vcl"; # the application's address and limits: written by start.sh
+include "app_backend.vcl"; # the application's address and limits: written by start.sh
 
 # The application purges its own copies alone, and none of UpStage's.
 sub vcl_recv {
-    if (local.socket == "purge_site") {
-        set req.http.X-Whose = "&& obj.http.X-Site == yes";
+    if (local.socket == "purge_app") {
+        set req.http.X-Whose = "&& obj.http.X-Own-App == yes";
     }
 }
 sub vcl_backend_response {
-    set beresp.http.X-Site = "yes";
+    set beresp.http.X-Own-App = "yes";
     unset beresp.http.X-Accel-Redirect; # our nginx takes no orders from the application
     unset beresp.http.X-Small; # microcache.vcl
 }
@@ -41,11 +41,11 @@ sub vcl_backend_fetch {
     # that it has closed it. (And a server that writes head and body apart, without TCP_NODELAY, takes 40 ms longer over a
     # used one: the kernel delays the acknowledgement.)
     set bereq.http.Connection = "close";
-    unset bereq.http.X-Site;
+    unset bereq.http.X-Own-App;
 }
 
 sub vcl_deliver {
-    unset resp.http.X-Site;
+    unset resp.http.X-Own-App;
     unset resp.http.X-Cache-Tags;
 }
 

@@ -1,4 +1,4 @@
-"""Your own site: the VCL that the scripts make from its settings, and why a response is not kept."""
+"""Your own application: the VCL that the scripts make from its settings, and why a response is not kept."""
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -20,33 +20,33 @@ from varnish.tests.python.varnish_server import Backend, VarnishServer
 def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
     """A Varnish, not started yet, with the site."""
     fresh.settings |= {
-        "SITE": f"http://{app.address}",
-        "SITE_RULES": str(fresh.folder / "my rules.vcl"),
+        "APP": f"http://{app.address}",
+        "APP_RULES": str(fresh.folder / "my rules.vcl"),
     }
     return fresh
 
 
 def test_the_site_has_its_own_copies_and_is_watched(site: VarnishServer, app: Backend) -> None:
-    site.settings["SITE_HEALTH"] = "/alive?x=1"
+    site.settings["APP_HEALTH"] = "/alive?x=1"
     site.start()
     app.cache_control = "max-age=60"
     for outcome in ("fwd=uri-miss; stored", "hit"):
-        answer = site.request("/same", "shop.example:8080", x_site="yes")
+        answer = site.request("/same", "shop.example:8080", x_own_app="yes")
         assert answer.text == app.name
         assert outcome in answer.headers["cache-status"]
-        assert "x-site" not in answer.headers
+        assert "x-own-app" not in answer.headers
     for host in ("shop.example", "classic.localhost"):
         assert site.request("/", host).text == "backend"
     wait_until(lambda: "/alive?x=1" in app.targets)
     probe = next(one for one in app.requests if one.target == "/alive?x=1")
-    assert probe.headers["host"] == "site.localhost"
+    assert probe.headers["host"] == "app.localhost"
 
 
 def test_an_application_that_hangs_leaves_connections_and_threads(site: VarnishServer, app: Backend) -> None:
     site.start()
     app.go.clear()
     with ThreadPoolExecutor(150) as pool:
-        waiting = [pool.submit(site.request, f"/{number}", x_site="yes") for number in range(150)]
+        waiting = [pool.submit(site.request, f"/{number}", x_own_app="yes") for number in range(150)]
         wait_until(lambda: len(app.requests) >= 100)
         assert site.request("/").text == "backend"
         wait_until(lambda: any(one.done() for one in waiting))
@@ -61,7 +61,7 @@ def test_the_application_purges_its_own_copies_and_none_of_upstage(
     """A client of nginx's listeners may not."""
     purge: Address = site.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
     named = purge if isinstance(purge, Path) else "{}:{}".format(*purge)
-    site.settings["VARNISH_LISTEN_SITE_PURGE"] = str(named)
+    site.settings["VARNISH_LISTEN_APP_PURGE"] = str(named)
     site.start()
 
     def asked() -> list[str]:
@@ -69,13 +69,13 @@ def test_the_application_purges_its_own_copies_and_none_of_upstage(
         for origin in (app, site.backend):
             origin.forget()
             origin.cache_control = "max-age=60"
-        site.request("/a?x=1", "shop.example", x_site="yes")
+        site.request("/a?x=1", "shop.example", x_own_app="yes")
         site.request("/a?x=1", "localhost")
         return [origin.name for origin in (app, site.backend) if origin.requests]
 
     assert asked() == [app.name, "backend"]
     assert asked() == []
-    assert site.request("/a", "shop.example", "PURGE", x_site="yes").status == 405
+    assert site.request("/a", "shop.example", "PURGE", x_own_app="yes").status == 405
     assert site.request("/a", "shop.example", "GET", purge).status == 405
     assert asked() == []
     for target, host, regex in (
@@ -97,23 +97,23 @@ def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
     rules.write_text('sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.Cache-Control = ""; }')
     assert site.run_script("reload.sh").returncode == 0
     for outcome in ("fwd=uri-miss; stored", "hit"):
-        assert outcome in site.request("/ruled", x_site="yes").headers["cache-status"]
+        assert outcome in site.request("/ruled", x_own_app="yes").headers["cache-status"]
     rules.write_text("sub vcl_recv { nonsense; }")
     refused = site.run_script("reload.sh")
     assert refused.returncode != 0
     assert "rules.vcl" in refused.stdout
-    assert "hit" in site.request("/ruled", x_site="yes").headers["cache-status"]
-    loaded = [line for line in site.cli("vcl.list").splitlines() if "auto" in line and " site_" in line]
+    assert "hit" in site.request("/ruled", x_own_app="yes").headers["cache-status"]
+    loaded = [line for line in site.cli("vcl.list").splitlines() if "auto" in line and " app_" in line]
     assert len(loaded) == 1
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:
     app.answer = lambda _: response("page")
     (site.folder / "my rules.vcl").write_text('sub vcl_recv { if (req.url == "/mine") { return (pass); } }')
-    site.settings["SITE_RECIPE"] = "wordpress"
+    site.settings["APP_RECIPE"] = "wordpress"
     site.start()
     for path, kept in (("/page", "stored"), ("/mine", "bypass")):
-        assert kept in site.request(path, x_site="yes").headers["cache-status"]
+        assert kept in site.request(path, x_own_app="yes").headers["cache-status"]
 
 
 # Path -> the response's headers, the request's, and the reason.
@@ -136,12 +136,12 @@ def test_varnish_logs_why_a_response_was_not_kept(site: VarnishServer, app: Back
     app.answer = answered
     site.start()
     for path, (_, fields, _) in REASONS.items():
-        site.request(path, "localhost", "GET", None, x_site="yes", **fields)
+        site.request(path, "localhost", "GET", None, x_own_app="yes", **fields)
 
     def reasons() -> dict[str, str]:
         command = ["varnishlog", "-n", str(site.workdir), "-d", "-g", "request"]
         log = subprocess.check_output(command, env=site.environment(), text=True).splitlines()
-        return {one.path: "; ".join(by_varnish(one)) for one in requests(log) if one.header("X-Site")}
+        return {one.path: "; ".join(by_varnish(one)) for one in requests(log) if one.header("X-Own-App")}
 
     wait_until(lambda: reasons().keys() == REASONS.keys(), report=lambda: str(reasons()))
     found = reasons()
