@@ -4,10 +4,8 @@ set -eu
 here=$(dirname "$0")
 PREFIX=${PREFIX:-/tmp} SOCKETS=${SOCKETS:-/run/proscenium/app}
 # The relay: bytes from the socket to the application; to one that speaks https, over TLS.
-APP=${APP:-} url=${APP%/}
-case $url in ?*://*) ;; *) url=http://$url ;; esac
-address=${url#*://} port=80 TLS=''
-echo "$url" | grep -Eqx 'https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?' || {
+APP=${APP:-} url=${APP%/} address=${url#*://} port=80 TLS=''
+echo "$url" | grep -Eqx '(https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?|[0-9A-Za-z._-]+:[0-9]{1,5})' || {
     echo "APP must be HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path, not '$APP'" >&2
     exit 1
 }
