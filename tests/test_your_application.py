@@ -268,7 +268,7 @@ def test_applications_from_package_registries(site: Site, tmp_path: Path, applic
         f"""services:
   {application.name}: # Compose builds only what has no image yet
     build: {{ context: {folder}, args: {{ PYTHON_IMAGE: "${{PYTHON_IMAGE:-python:3.13-slim}}" }} }}
-    environment: {{ APP: "localhost:{site.ports["HTTP_PORT"]}" }}
+    environment: {{ PUBLIC_NAME: "localhost:{site.ports["HTTP_PORT"]}" }}
     networks: [app]
 """
     )

@@ -4,7 +4,7 @@ set -eu
 run() { php /usr/share/mediawiki/maintenance/run.php "$@"; }
 
 mkdir -p /wiki
-run install --confpath /wiki --dbtype sqlite --dbpath /wiki --dbname wiki --server "http://$SITE" --scriptpath '' \
+run install --confpath /wiki --dbtype sqlite --dbpath /wiki --dbname wiki --server "http://$PUBLIC_NAME" --scriptpath '' \
     --pass 'the curtain rises' Theatre ann
 cat /settings.php >>/wiki/LocalSettings.php
 run createAndPromote bob 'the curtain falls'

@@ -1,5 +1,5 @@
 <?php
-define('WP_SITEURL', 'http://' . getenv('SITE'));
+define('WP_SITEURL', 'http://' . getenv('PUBLIC_NAME'));
 define('WP_HOME', WP_SITEURL);
 define('DB_USER', 'root');
 define('DB_PASSWORD', '');

@@ -1,6 +1,6 @@
 <?php
 define('WP_INSTALLING', true);
-$_SERVER['HTTP_HOST'] = getenv('SITE');
+$_SERVER['HTTP_HOST'] = getenv('PUBLIC_NAME');
 require '/usr/share/wordpress/wp-load.php';
 require ABSPATH . 'wp-admin/includes/upgrade.php';
 wp_install('Theatre', 'ann', 'ann@example.org', true, '', 'the curtain rises');
