@@ -127,6 +127,7 @@ def kustomization() -> str:
         REPO / "nginx",
         *sorted((REPO / "nginx").iterdir()),
         REPO / "varnish",
+        REPO / "starter/nginx",
         REPO / "starter/varnish",
         REPO / "policyd",
     ]

@@ -113,8 +113,9 @@ def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: st
         file: Path(file).relative_to(service) for file in tracked(files) if not re.fullmatch(UNREAD, file)
     }
     wanted = {f"{home}/{path}": file for file, path in read.items()}
-    if service == "varnish":
-        wanted |= {f"/etc/{file}": file for file in tracked("starter/varnish/*")}
+    shared = {"nginx": "/etc/nginx", "varnish": "/etc"}
+    if service in shared:
+        wanted |= {f"{shared[service]}/{file}": file for file in tracked(f"starter/{service}/*")}
     assert mounted == wanted
 
 

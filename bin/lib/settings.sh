@@ -74,7 +74,7 @@ check_certificate() {
         file=$TLS_FOLDER/${!name:-}
         [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you can see"
     done
-    if has openssl; then ask_nginx 'cd .. && . nginx/scripts/certificate.sh' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
+    if has openssl; then ask_nginx 'cd .. && choose_certificate' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
 }
 
 # nginx's container has only TLS_FOLDER, and nginx does not run as root there.

@@ -5,14 +5,8 @@
 set -eu
 cd "$(dirname "$0")"
 . scripts/settings.sh
-# One nginx for each folder: a second one, such as that of `docker compose run nginx`, would write its own settings into
-# the first one's files. nginx has the lock as its standard input, and the kernel keeps it until nginx has ended, even by a
-# SIGKILL.
-if [ "${starting:-}" ]; then
-    exec <>"$GENERATED_FOLDER/lock"
-    flock -w 2 0 || die "Another nginx of this stack is running: it holds $GENERATED_FOLDER/lock. This one has changed nothing, and ends."
-fi
-. scripts/certificate.sh
+if [ "${starting:-}" ]; then one_nginx "$GENERATED_FOLDER/lock"; fi
+choose_certificate
 configuration=$GENERATED_FOLDER/nginx.conf
 
 # --- What the templates need besides the settings.
@@ -131,11 +125,9 @@ CLIENT_BURST=$((CLIENT_REQUESTS * 10))
 # shellcheck disable=SC2086  # several, separated by spaces
 DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
 
-# The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network. nginx needs an
-# IPv6 address in brackets and without a zone (fe80::1%eth0).
-name_servers=$(awk '$1 == "nameserver" && $2 !~ /%/ { print ($2 ~ /:/ ? "[" $2 "]" : $2) }' \
-    "${RESOLV_CONF:-/etc/resolv.conf}" 2>/dev/null | paste -s -d ' ' -)
-NAME_SERVERS=${NAME_SERVERS:-${name_servers:-127.0.0.1}}
+# The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network.
+NAME_SERVERS=${NAME_SERVERS:-$(name_servers "${RESOLV_CONF:-/etc/resolv.conf}")}
+NAME_SERVERS=${NAME_SERVERS:-127.0.0.1}
 
 # HTTP/2 is a directive since nginx 1.25.1; before that it was a parameter of `listen`, which newer versions warn about.
 if at_least 1.25.1; then

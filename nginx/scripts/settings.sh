@@ -2,11 +2,8 @@
 # Every setting, checked and exported, because envsubst reads the environment; README.md explains them. Sourced by render.sh. An
 # invalid value ends the script with one line, before any file is written.
 
-die() {
-    echo "$*" >&2
-    exit 1
-}
-
+. ../starter/nginx/starting.sh
+. ../starter/nginx/certificate.sh
 . scripts/table.sh
 
 # pair NAME VALUE NAME VALUE: both are set, or neither.
@@ -25,7 +22,7 @@ case $COMPARISON_NAMES:$BIND_ADDR in
 :127.* | :::1 | :\[::1\]) COMPARISON_NAMES=on ;;
 :*) COMPARISON_NAMES=off ;;
 esac
-# The names of all sites, which certificate.sh needs, too.
+# The names of all sites.
 names="upstage.localhost localhost 127.0.0.1 [::1] ${APP:+app.localhost} $APP_NAMES $SERVER_NAMES"
 for name in $comparison_sites $THEATRES; do names="$names $name.localhost"; done
 
@@ -37,3 +34,13 @@ case $VARNISH_ADDRESS in
     for (i = 1; i <= NF; i++) printf "%s%s%s", $i, $i ~ /:/ ? "" : port, i < NF ? " " : "\n"
 }') ;;
 esac
+
+# choose_certificate: the user's, or one that nginx's own container keeps in a volume on /var/tmp. (A new volume takes over the
+# mode of the image's folder, which is writable by all users: nginx does not run as root.)
+choose_certificate() {
+    if [ "$TLS_CERTIFICATE" ]; then
+        own_pair TLS_CERTIFICATE_KEY "$TLS_FOLDER/$TLS_CERTIFICATE" "$TLS_FOLDER/$TLS_CERTIFICATE_KEY"
+    else
+        made_pair "$CERTIFICATE_FOLDER" "$names"
+    fi
+}

@@ -1,20 +1,25 @@
 #!/bin/sh
 # Starts nginx: your certificate, or one for a trial; and what nginx.conf reads of the settings.
 set -eu
-mkdir -p /run/tls /run/settings
+cd "$(dirname "$0")"
+. ./starting.sh
+. ./certificate.sh
+
+one_nginx /run/web/nginx.lock
 rm -f /run/web/app.sock # left by a killed nginx
+more_files
 
 if [ -e "$TLS/fullchain.pem" ]; then
-    ln -sf "$TLS/fullchain.pem" "$TLS/privkey.pem" /run/tls
+    own_pair TLS_NAME "$TLS/fullchain.pem" "$TLS/privkey.pem"
 else
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 \
-        -subj "/CN=${PUBLIC_NAME%:*}" -addext "subjectAltName=DNS:${PUBLIC_NAME%:*}" \
-        -keyout /run/tls/privkey.pem -out /run/tls/fullchain.pem 2>/dev/null
+    made_pair /var/cache/nginx "${PUBLIC_NAME%:*}"
 fi
+mkdir -p /run/tls /run/settings
+ln -sf "$CERTIFICATE" /run/tls/fullchain.pem
+ln -sf "$CERTIFICATE_KEY" /run/tls/privkey.pem
 
 # nginx reads neither of these files: who answers for names, and host.docker.internal's address.
-awk '/^nameserver/ { print "resolver", $2 ~ /:/ ? "[" $2 "]" : $2, "valid=2s ipv6=off;"; exit }' \
-    /etc/resolv.conf >/run/settings/resolver.conf
+echo "resolver $(name_servers /etc/resolv.conf) valid=2s ipv6=off;" >/run/settings/resolver.conf
 address=$(awk -v name="${APP%:*}" '$2 == name { print $1; exit }' /etc/hosts)
 
 # Without a token of yours, the token is one that is nowhere written.

@@ -1,0 +1,30 @@
+# shellcheck shell=sh
+# Functions of a start that have nothing to do with the certificate. Read by start.sh.
+
+die() {
+    echo "$*" >&2
+    exit 1
+}
+
+# one_nginx FILE: a second nginx, such as that of `docker compose run nginx`, would replace files and
+# sockets of the first. nginx has the lock as its standard input, and the kernel keeps it until nginx
+# has ended, even by a SIGKILL.
+one_nginx() {
+    exec <>"$1"
+    flock -w 2 0 || die "Another nginx of this stack is running: it holds $1." \
+        "This one has changed nothing, and ends."
+}
+
+# name_servers FILE: those of a resolv.conf, as nginx's `resolver` wants them: an IPv6 address in
+# brackets and without a zone (fe80::1%eth0).
+name_servers() {
+    awk '$1 == "nameserver" && $2 !~ /%/ { print $2 ~ /:/ ? "[" $2 "]" : $2 }' "$1" 2>/dev/null |
+        paste -s -d ' ' -
+}
+
+# more_files: a connection is an open file. nginx raises its limit to worker_rlimit_nofile; if the
+# engine allows less, it says so, and keeps this one.
+more_files() {
+    # shellcheck disable=SC3045  # dash has these options
+    ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
+}
