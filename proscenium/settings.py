@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 REPO = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- from settings.toml -->\n", "\n<!-- end -->\n"
-PAGE = "nginx/sites/error_page.conf.template"
-IN_VCL = {  # the variables of that page, as Varnish's pages.vcl has them
+PAGE = "nginx/sites/error_page.html"
+IN_VCL = {  # the variables of that page, as Varnish has them
     "$page_title": "req.http.X-Title",
     "$page_text": "req.http.X-Message",
     "$status": "resp.status",
@@ -114,11 +114,12 @@ def replaced(path: str, begin: str, text: str, end: str) -> str:
 
 
 def page() -> str:
-    """The text of pages.vcl, with nginx's page in it."""
-    html = (REPO / PAGE).read_text().partition("default '<")[2].partition("';")[0]
+    """The text of page.vcl: nginx's page, for Varnish."""
+    html = (REPO / PAGE).read_text()
     for variable, value in IN_VCL.items():
         html = html.replace(variable, f'"}} + {value} + {{"')
-    return replaced("varnish/pages.vcl", 'writes it.\n    set resp.body = {"', f"<{html}", '"};\n    return;')
+    body = f'sub write_page {{\n    set resp.body = {{"{html}"}};\n}}\n'
+    return f"# Written from {PAGE} by `make settings`.\n\n{body}"
 
 
 def kustomization() -> str:
@@ -139,7 +140,7 @@ def kustomization() -> str:
     for folder in folders:
         if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):
             continue
-        kinds = (".conf", ".template", ".sh", ".vcl", ".xml")
+        kinds = (".conf", ".template", ".html", ".sh", ".vcl", ".xml")
         names = sorted(str(file.relative_to(REPO)) for file in folder.iterdir() if file.suffix in kinds)
         wrapped = textwrap.fill(", ".join(names), 110, break_on_hyphens=False).replace("\n", "\n      ")
         text += f"  - name: {str(folder.relative_to(REPO)).replace('/', '-')}\n    files: [{wrapped}]\n"
@@ -158,7 +159,7 @@ def files() -> dict[str, str]:
         ".env.example": example(),
         "nginx/scripts/table.sh": checks("nginx"),
         "nginx/README.md": readme("nginx"),
-        "varnish/pages.vcl": page(),
+        "varnish/page.vcl": page(),
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
         "bin/up": replaced("bin/up", 'others="', printed, '"\n'),

@@ -90,6 +90,7 @@ case $COMPARISON_NAMES in
 on) COMPARISON_LISTENERS='include listeners/http.conf;' ;;
 off) COMPARISON_LISTENERS="listen $LISTEN_LOAD; listen $LISTEN_LOAD_PROXY proxy_protocol;" ;;
 esac
+PAGE=$(cat sites/error_page.html)
 COMPARISON_SITES=$(echo "$comparison_sites" | tr ' ' '|')
 BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
@@ -167,7 +168,7 @@ write_files() {
 for folder in cdn redirect observe edge app sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 filled=$(settings)
 write_files
-if [ "$APP" ]; then cp -f ../starter/nginx/names.conf ../starter/nginx/claims.conf "$GENERATED_FOLDER/app/"; fi
+if [ "$APP" ]; then (cd ../starter/nginx && cp -f names.conf claims.conf route.conf application.conf "$GENERATED_FOLDER/app/"); fi
 
 number=0
 for name in $THEATRES; do

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from nginx.tests.nginx_server import NginxServer
+from tests.support.comments import rendered, reworded
 from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
 
@@ -153,6 +154,17 @@ def test_within_nginx_there_are_no_limits_for_one_client(with_address: bool) -> 
         with ThreadPoolExecutor(3) as pool:
             answers = list(pool.map(lambda _: server.request("/", HOST, "POST").status, range(3)))
     assert answers == [200] * 3
+
+
+def test_no_word_of_a_comment_of_the_starter_counts() -> None:
+    """In Varnish: varnish/tests/python/test_app.py."""
+    with Site() as server:
+        assert server.render().stdout == ""
+        before = rendered(server.generated)
+        assert len([*reworded(server)]) > 200
+        assert server.render().stdout == ""
+        assert rendered(server.generated) == before
+        assert "proxy_set_header X-Forwarded-For" in before["app/claims.conf"]
 
 
 def test_settings_that_have_been_read_can_be_read_again(site: Site) -> None:

@@ -277,9 +277,8 @@ def test_an_unreachable_upstream_is_our_503_page(server: NginxServer, host: str)
 
 
 def test_the_page_has_the_colours_of_the_backends() -> None:
-    """Varnish's pages.vcl is made from nginx's (tests/test_settings.py)."""
-    template = (NGINX / "sites" / "error_page.conf.template").read_text()
-    colours = set(re.findall(r"#[0-9a-f]{6}", template))
+    page = (NGINX / "sites" / "error_page.html").read_text()
+    colours = set(re.findall(r"#[0-9a-f]{6}", page))
     assert len(colours) == 8
     assert colours <= set(re.findall(r"#[0-9a-f]{6}", MAIN_CSS.read_text()))
 

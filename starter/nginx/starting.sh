@@ -6,9 +6,9 @@ die() {
     exit 1
 }
 
-# one_nginx FILE: a second nginx, such as that of `docker compose run nginx`, would replace files and
-# sockets of the first. nginx has the lock as its standard input, and the kernel keeps it until nginx
-# has ended, even by a SIGKILL.
+# one_nginx FILE: a second nginx, such as that of `docker compose run nginx`, would replace files
+# and sockets of the first. nginx has the lock as its standard input, and the kernel keeps it until
+# nginx has ended, even by a SIGKILL.
 one_nginx() {
     exec <>"$1"
     flock -w 2 0 || die "Another nginx of this stack is running: it holds $1." \

@@ -8,6 +8,7 @@ import pytest
 
 from logs.explaining import by_varnish
 from logs.varnishlog import requests
+from tests.support.comments import rendered, reworded
 from tests.support.http import Address
 from tests.support.origin import Request as Asked
 from tests.support.origin import response
@@ -105,6 +106,17 @@ def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
     assert "hit" in site.request("/ruled", x_own_app="yes").headers["cache-status"]
     loaded = [line for line in site.cli("vcl.list").splitlines() if "auto" in line and " app_" in line]
     assert len(loaded) == 1
+
+
+def test_no_word_of_a_comment_of_the_starter_counts(site: VarnishServer) -> None:
+    site.settings["APP_RECIPE"] = "django"
+    script = '. "${0%/*}/settings.sh" && write_vcl'
+    assert site.run("sh", "-c", script, site.scripts / "start.sh").stdout == ""
+    before = rendered(site.generated)
+    assert len([*reworded(site)]) > 200
+    assert site.run("sh", "-c", script, site.scripts / "start.sh").stdout == ""
+    assert rendered(site.generated) == before
+    assert "vcl_recv" in before["rules.vcl"]
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:

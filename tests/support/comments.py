@@ -1,0 +1,29 @@
+"""The comments of the starter's files: other words in them must change nothing."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.program import Service
+
+COMMENT = re.compile(r"(^|(?<=\s))#(?=\s|$).*$", flags=re.M)
+
+
+def rendered(folder: Path) -> dict[str, str]:
+    """The files in this folder, without their comments."""
+    texts = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+    return {name: re.sub(r"\s+\n", "\n", COMMENT.sub("", text)) for name, text in texts.items()}
+
+
+def reworded(server: Service) -> Iterator[str]:
+    """Let it run from a copy, and change each word of all comments of the starter there; their lines."""
+    server.copy_scripts()
+    starter = server.folder / "starter"
+    original = starter.resolve()
+    starter.unlink()
+    shutil.copytree(original, starter, ignore=shutil.ignore_patterns("tests"))
+    for file in [*starter.glob("*/*.*"), starter / "compose.yaml"]:
+        text = file.read_text()
+        yield from (found[0] for found in COMMENT.finditer(text))
+        file.write_text(COMMENT.sub(lambda comment: re.sub(r"\w+", "word", comment[0]), text))
