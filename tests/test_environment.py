@@ -93,6 +93,7 @@ def test_what_a_shell_exports_for_other_programs_changes_nothing(bare: Path, tmp
             "make soak knows no USRES; it takes MINUTES, USERS and the settings of .env.example",
         ),
         (("status", "URL=/"), "make status knows no URL; it takes the settings of .env.example"),
+        (("up", "SITE=http://a:1"), "SITE is gone: it is called APP now"),
         (("clean", "up", "EXTRAS=ring", "no_proxy=x"), ""),
     ],
 )

@@ -153,7 +153,7 @@ def test_every_reader_accepts_the_same_values_of_a_kind(reader: str, kind: str) 
 def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting: str, value: str) -> None:
     log = bare.parent / "docker.log"
     found = {"TLS_FOLDER": str(bare), "TLS_CERTIFICATE": "LICENSE"} if setting.startswith("TLS_") else {}
-    if setting.startswith("SITE_") or setting == "WITH":
+    if setting.startswith("APP_") or setting == "WITH":
         found = {"EXTRAS": "app", "APP": "http://127.0.0.1:5000"}
     done = run(bare, "up", user=None, **found | {setting: value})
     assert done.returncode == 1
@@ -170,6 +170,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"HTTPS_PORT": "8080"}, "HTTP_PORT and HTTPS_PORT both have port 8080: each needs one of its own"),
         ({"EXTRAS": "webcam", "FTP_PASSIVE_PORTS": "3000-3009"}, "POLICY_FILE_PORT and FTP_PASSIVE_PORTS"),
         ({"THEATRES": "second third", "SWF_PORT": "7232"}, "SWF_PORT and THEATRES_SWF_PORT"),
+        ({"EXTRAS": "site"}, "EXTRAS=site is gone: it is called EXTRAS=app now"),
         ({"EXTRAS": "app"}, "EXTRAS=app needs the address of your application"),
         ({"APP": "http://shop:8000"}, "Type: make up EXTRAS=app"),
         ({"EXTRAS": "edge"}, "EXTRAS=edge needs FIRST_MACHINE"),
@@ -284,6 +285,8 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
     done = run(bare, "up")
     assert done.stdout.splitlines()[0].startswith("Nothing reads these settings in .env: HTP_PORT.")
     assert done.stderr == "CLIENT_REQUESTS must be a whole number from 1 to 999999, not 'abc'\n"
+    (bare / ".env").write_text("SITE_NAMES=shop.example.org\n")
+    assert run(bare, "up").stderr.startswith("SITE_NAMES is gone: it is called APP_NAMES now")
 
 
 def test_every_setting_that_something_reads_is_known(bare: Path) -> None:

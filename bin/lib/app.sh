@@ -35,6 +35,10 @@ app_answers() {
 }
 
 check_app() {
+    local file
+    for file in extras/site/{rules.vcl,services.yaml,ca.pem}; do
+        [ ! -e "$file" ] || die "$file is yours, and nothing reads it there any more. Type: mv $file extras/app/"
+    done
     if chosen extras/app/compose.yaml; then
         [ -n "$APP" ] || die "EXTRAS=app needs the address of your application, such as APP=http://127.0.0.1:5000"
     elif [ -n "$APP$WITH" ]; then

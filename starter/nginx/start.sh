@@ -5,6 +5,11 @@ cd "$(dirname "$0")"
 . ./starting.sh
 . ./certificate.sh
 
+APP=${APP#http://} APP=${APP%/}
+case $APP in
+?*:[0-9]*) ;;
+*) die "APP must be HOST:PORT, such as app:8000, not '$APP'" ;;
+esac
 one_nginx /run/web/nginx.lock
 rm -f /run/web/app.sock # left by a killed nginx
 more_files
