@@ -81,9 +81,8 @@ def test_rules_of_the_site_page(quick_path: str, tmp_path: Path) -> None:
     run(site / "rules.vtc", quick_path)
 
 
-def test_every_file_and_test_is_in_the_readme() -> None:
+def test_every_file_is_in_the_readme() -> None:
     readme = (VARNISH / "README.md").read_text()
-    assert set(re.findall(r"`(\w+)\.vtc`", readme)) == {vtc.stem for vtc in VTCS}
     here = {vcl.name for vcl in VARNISH.glob("*.vcl")} | WRITTEN
     starter = {vcl.name for vcl in VARNISH.parent.glob("starter/varnish/*.vcl")}
     named = set(re.findall(r"`(\w+\.vcl)`", readme))

@@ -1,0 +1,174 @@
+"""Rules of a proxy as a table: a request, what the server behind gets and says, what the client gets.
+
+The paragraph of a rule begins with `#` and the rule in words; `for HOST in a b` repeats it. A row is
+
+    request | what the server behind gets | what it says | what the client gets
+
+or, where nothing behind may be asked, `request | what the client gets`. Two spaces separate words:
+
+    GET /page  Name: value  'body'   a request; `@name` before it is the listener, RAW its bytes
+    Name: value   Name ~ pattern   Name !~ pattern   no Name   header fields
+    'all'   ~ pattern   !~ pattern               the body
+    404   hit   ttl=60                           a status, an outcome, the lifetime that Cache-Status states
+    GET /other   twice   @name                   what is asked, how often, and which server
+    5000 bytes   chunked   closes   down   a body; of unknown length; no response; a server that is not there
+
+`-` says nothing; `{9x}` is nine letters. A row may continue on lines that begin with a space.
+"""
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support import http
+from tests.support.origin import Origin, Request, response
+
+FIELD = re.compile(r"([\w-]+)(:| ~| !~) ?(.*)")
+
+
+@dataclass
+class Proxy:
+    """The server under test: its listeners and the servers behind it by name, and what outcomes look like."""
+
+    listeners: Mapping[str, http.Address]
+    origins: Mapping[str, Origin]
+    outcomes: Mapping[str, str]
+
+
+@dataclass
+class Seen:
+    """What one side got: the head, and the body as text."""
+
+    line: str
+    headers: Mapping[str, str]
+    body: str
+
+
+def rules(path: Path) -> list[object]:
+    """The rules of a file, as parameters (rule, rows) of a test."""
+    paragraphs = path.read_text().strip().split("\n\n")
+    found = [rule for text in paragraphs if text[0] == "#" for rule in _repeated(text)]
+    return [pytest.param(*rule, id=rule[0][:70]) for rule in found]
+
+
+def _repeated(paragraph: str) -> Iterator[tuple[str, list[str]]]:
+    lines = paragraph.split("\n")
+    title = " ".join(line[2:] for line in lines if line.startswith("#"))
+    rest = "\n".join(line for line in lines if not line.startswith("#"))
+    name, values = "", [""]
+    if loop := re.match(r"for (\w+) in (.*)\n", rest):
+        name, values, rest = loop[1], loop[2].split(), rest[loop.end() :]
+    rest = re.sub(r"\{(\d+)x\}", lambda found: "x" * int(found[1]), re.sub(r"\n +", "  ", rest))
+    for value in values:
+        rows = re.sub(rf"\b{name}\b", value, rest) if name else rest
+        yield f"{title} {value}".strip(), rows.split("\n")
+
+
+def words(column: str) -> list[str]:
+    """The words of a column; `-` is none."""
+    return [word.strip() for word in re.split(r" {2,}", column) if word.strip() not in ("", "-")]
+
+
+def check(row: str, proxy: Proxy) -> None:
+    """Make the row's request, and look at both sides."""
+    columns = [*map(words, re.split(r"(?:^| +)\|(?: +|$)", row))]
+    assert len(columns) in (2, 4), f"a row has two or four columns: {row}"
+    request, wanted = columns[0], columns[-1]
+    asked, said = columns[1:3] if len(columns) == 4 else (["never"], [])
+    which = {word[1:] for word in asked if word[0] == "@"} or {*proxy.origins}
+
+    def answer(_: Request) -> bytes:
+        if "closes" in said:
+            raise ValueError("the connection ends here")
+        return _made(said)
+
+    for origin in proxy.origins.values():
+        origin.forget()
+        origin.answer = answer
+        if "down" in said:
+            origin.close()
+    got = _ask(request, proxy)
+    requests = [request for name in sorted(which) for request in proxy.origins[name].requests]
+    for origin in proxy.origins.values():
+        if "down" in said:
+            origin.listen()
+    assert len(requests) == sum(len(origin.requests) for origin in proxy.origins.values()), row
+    assert len(requests) == _times(asked, said), f"{row}\n{requests}"
+    for each in requests:
+        seen = Seen(f"{each.method} {each.target}", each.headers, each.body.decode())
+        for word in asked:
+            assert word in ("twice", *(f"@{name}" for name in which)) or _holds(word, seen, {}), (word, seen)
+    content = gzip.decompress(got.body) if got.headers.get("content-encoding") == "gzip" else got.body
+    response = Seen(str(got.status), got.headers, content.decode())
+    for word in wanted:
+        assert _holds(word, response, proxy.outcomes), f"{row}\n{word}: {response}"
+
+
+def _times(asked: list[str], said: list[str]) -> int:
+    return 0 if "down" in said or "never" in asked else 1 + ("twice" in asked)
+
+
+def _ask(request: list[str], proxy: Proxy) -> http.Response:
+    listener = request[0][1:] if request[0][0] == "@" else ""
+    line, *rest = request[1:] if listener else request
+    if line.startswith("RAW "):
+        raw = "  ".join([line[4:], *rest]).encode("latin-1").decode("unicode_escape").encode("latin-1")
+        return http.exchange(proxy.listeners[listener], raw, line.split()[1])
+    fields = {
+        "Host": "localhost",
+        **{field[1]: field[3] for word in rest if (field := FIELD.fullmatch(word))},
+    }
+    body = "".join(word[1:-1] for word in rest if word[0] == "'").encode()
+    if body:
+        fields["Content-Length"] = str(len(body))
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return http.exchange(
+        proxy.listeners[listener], f"{line} HTTP/1.1\r\n{head}\r\n".encode() + body, line.split()[0]
+    )
+
+
+def _made(said: list[str]) -> bytes:
+    """The bytes of a response; without other words a 200 with an x."""
+    status, fields, body = "200", "", "x"
+    for word in said:
+        if word.isdigit():
+            status = word
+        elif size := re.fullmatch(r"(\d+) bytes", word):
+            body = "x" * int(size[1])
+        elif word[0] == "'":
+            body = word[1:-1]
+        elif word != "chunked":
+            fields += f"{word}\r\n"
+    head, _, content = response(body, f"{status} X").partition(b"\r\n\r\n")
+    if "chunked" in said:
+        head = re.sub(rb"content-length: \d+", b"transfer-encoding: chunked", head)
+        content = b"%x\r\n%b\r\n0\r\n\r\n" % (len(content), content)
+    if re.search("^Date:", fields, re.M):
+        head = re.sub(rb"\r\ndate: [^\r]*", b"", head)
+    return head + b"\r\n" + fields.encode() + b"\r\n" + (content if status != "304" else b"")
+
+
+def _holds(word: str, seen: Seen, outcomes: Mapping[str, str]) -> bool:
+    """Whether what was seen is as this word says."""
+    status = seen.headers.get("cache-status", "")
+    if word in outcomes:
+        return bool(re.fullmatch(outcomes[word], status))
+    if lifetime := re.fullmatch(r"ttl=(\d+)", word):
+        stated = re.search(r"ttl=(\d+)", status)
+        return stated is not None and 0 <= int(lifetime[1]) - int(stated[1]) < 10
+    if word.isdigit() or re.match("[A-Z]+ (/|http)", word):
+        return seen.line == word
+    if word.startswith("no "):
+        return word[3:].lower() not in seen.headers
+    if word[0] == "'":
+        return seen.body == word[1:-1]
+    if word[0] in "~!":
+        return bool(re.search(word.lstrip("!~ "), seen.body)) == (word[0] == "~")
+    field = FIELD.fullmatch(word)
+    assert field, f"unknown word: {word}"
+    value = seen.headers.get(field[1].lower(), "")
+    return value == field[3] if field[2] == ":" else bool(re.search(field[3], value)) == (field[2] == " ~")
