@@ -7,12 +7,9 @@ import pytest
 
 from labs.bench.experiment import load
 from labs.bench.lab_stack import LabStack
-from labs.tests.running_lab import needs_engine
+from labs.tests.running_lab import LABS, needs_engine
 from tests.stack import REPO
 from tests.support.checks import check
-
-LABS = [path.parent for path in sorted((REPO / "labs").glob("*/lab.toml"))]
-NAMES = [lab.name for lab in LABS]
 
 
 def merged(*files: str) -> dict[str, Any]:
@@ -25,7 +22,7 @@ def merged(*files: str) -> dict[str, Any]:
 
 
 @needs_engine
-@pytest.mark.parametrize("lab", LABS, ids=NAMES)
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_labs_services_exist_publish_nothing_and_are_hardened(lab: Any) -> None:
     experiment = load(lab, "full")
     files = LabStack(lab, experiment.services).files

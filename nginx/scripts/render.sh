@@ -165,10 +165,11 @@ write_files() {
     done
     cp -f --parents -- "$@" "$GENERATED_FOLDER"
 }
-for folder in cdn redirect observe edge app sites theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
+for folder in cdn redirect observe edge app sites starter theatres; do rm -rf "${GENERATED_FOLDER:?}/$folder"; done
 filled=$(settings)
 write_files
-if [ "$APP" ]; then (cd ../starter/nginx && cp -f names.conf claims.conf route.conf application.conf "$GENERATED_FOLDER/app/"); fi
+mkdir -p "$GENERATED_FOLDER/starter"
+cp -f ../starter/nginx/*.conf "$GENERATED_FOLDER/starter/" # our files include some of them
 
 number=0
 for name in $THEATRES; do

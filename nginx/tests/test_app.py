@@ -164,7 +164,7 @@ def test_no_word_of_a_comment_of_the_starter_counts() -> None:
         assert len([*reworded(server)]) > 200
         assert server.render().stdout == ""
         assert rendered(server.generated) == before
-        assert "proxy_set_header X-Forwarded-For" in before["app/claims.conf"]
+        assert "proxy_set_header X-Forwarded-For" in before["starter/claims.conf"]
 
 
 def test_settings_that_have_been_read_can_be_read_again(site: Site) -> None:
