@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest_plugins = ["tests.support.chromium", "tests.support.second_chance"]
+pytest_plugins = ["tests.support.chromium"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

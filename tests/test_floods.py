@@ -1,9 +1,9 @@
-"""The floods of tests/floods.py, shortened; `python -m tests.floods` runs them at full size."""
+"""The floods of labs/floods, shortened; `python -m labs.floods` runs them at full size."""
 
 import pytest
 
-from tests.flood_clients import FLOODS, Sizes
-from tests.floods import flood
+from labs.floods.__main__ import flood
+from labs.floods.clients import FLOODS, Sizes
 from tests.stack import Stack
 
 pytestmark = pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")

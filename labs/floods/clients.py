@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from uuid import uuid4
 
-from tests.containers import Address, Containers
-from tests.flood_report import Outcome
+from labs.floods.containers import Address, Containers
+from labs.floods.report import Outcome
 
 HOST = b"upstage.localhost"
 BIG = "/media/bench/big.swf"

@@ -1,6 +1,6 @@
 """Flood a running stack; report responses cut short, memory used, and latency for other clients.
 
-    python -m tests.floods --project proscenium --plot floods.png [quiet files slow crowd urls all viewers]
+    python -m labs.floods --project proscenium --plot floods.png [quiet files slow crowd urls all viewers]
 
 The clients use the load port, which has no limits for one client, as if each had its own address. A response
 counts as cut when it ends before its Content-Length. Throughout, another client requests a page, a picture
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import uvloop
 
-from tests.containers import SERVICES, Address, Containers, Engine
-from tests.flood_clients import FLOODS, SMALL, Sizes, fetch
-from tests.flood_report import Outcome, plot
+from labs.floods.clients import FLOODS, SMALL, Sizes, fetch
+from labs.floods.containers import SERVICES, Address, Containers, Engine
+from labs.floods.report import Outcome, plot
 
 OTHER = ("/", SMALL, "/media/audio/applause.mp3")
 Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]]

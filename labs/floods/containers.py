@@ -8,8 +8,6 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 
-from tests.support.checks import ran
-
 Address = tuple[str, int]
 SERVICES = ("nginx", "varnish", "backend")
 
@@ -69,4 +67,5 @@ class Containers:
 
     def _docker(self, *arguments: str, errors: bool = False) -> str:
         wanted = subprocess.STDOUT if errors else subprocess.DEVNULL
-        return ran("docker", *arguments, stdout=subprocess.PIPE, stderr=wanted, check=True).stdout
+        command = ("docker", *arguments)
+        return subprocess.run(command, stdout=subprocess.PIPE, stderr=wanted, text=True, check=True).stdout

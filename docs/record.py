@@ -1,6 +1,6 @@
 """Record the moving picture of README.md, docs/images/proscenium.webp, from the running stack.
 
-    .venv/bin/python -m tests.record
+    .venv/bin/python -m docs.record
 
 The demo stage is brought back to its start (`make reset`). A player speaks and walks; House lights show which
 server sent each file on a first visit and on a second one, then while the backend hangs (`make break`) and
