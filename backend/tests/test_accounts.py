@@ -164,6 +164,13 @@ def test_tokens_expire() -> None:
     assert tokens.get("unknown") is None
 
 
+def test_who_has_no_key_any_more_is_forgotten() -> None:
+    keys, asked = Keys[str](lambda: 0.0), []
+    keys.revoke(keys.issue("ann"))
+    keys.keep_if(lambda name: bool(asked.append(name)))
+    assert asked == []
+
+
 def test_the_player_with_the_most_keys_loses_the_oldest() -> None:
     tokens: Keys[str] = Keys(Clock().seconds, most=4)
     admin = tokens.issue("admin")

@@ -7,6 +7,7 @@ import pytest
 from backend.tests.demo_stage import with_demo
 from backend.tests.fake_clients import FakeClient, acting_player
 from upstage.stage.kept import Change, Line
+from upstage.stage.layers import PIECE, pieces
 from upstage.stage.players import AUDIENCE
 from upstage.stage.stage import CHAT_REPLAY, CHAT_REPLAY_SIZE, Stage
 from upstage.stage.stages import Stages
@@ -243,3 +244,25 @@ def test_an_invalid_whisper_gets_the_usage(cast: Cast, text: str) -> None:
     ann.send(f"msg={text.replace('=', '%3D')}&mode=WHISPER")
     assert ann.heard() == ["message=To+whisper%3A+%2Fwh+name%2C+name+%3D+text&mode=MSG"]
     assert bob.heard() == []
+
+
+def test_a_stage_that_is_closed_tells_its_members_and_takes_their_roles(stages: Stages, stage: Stage) -> None:
+    player = FakeClient(stages, acting_player("ann"))
+    assert player.member.acts
+    player.heard()
+    stage.close()
+    assert player.modes() == ["ERR_DOUBLE_LOGIN"]
+    assert (player.member.stage, player.member.acts) == (None, False)
+    assert not stage.members
+
+
+def test_a_backdrop_is_shown_only_if_the_stage_has_it(stage: Stage) -> None:
+    for shown, left in ((2, 2), (9, 0)):
+        stage.backdrop_shown = shown
+        stage.check_holders()
+        assert stage.backdrop_shown == left
+
+
+def test_a_piece_of_a_drawing_is_as_large_as_it_may_be() -> None:
+    half = b"x" * (PIECE // 2)
+    assert [*pieces([half, half, b"y"])] == [half + half, b"y"]
