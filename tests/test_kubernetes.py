@@ -115,7 +115,7 @@ def test_each_pod_has_the_files_that_it_reads(service: str, home: str, files: st
     wanted = {f"{home}/{path}": file for file, path in read.items()}
     shared = {"nginx": "/etc/nginx", "varnish": "/etc"}
     if service in shared:
-        wanted |= {f"{shared[service]}/{file}": file for file in tracked(f"starter/{service}/*")}
+        wanted |= {f"{shared[service]}/{file}": file for file in tracked(f"starter/{service}/*.*")}
     assert mounted == wanted
 
 

@@ -1,36 +1,80 @@
 #!/bin/sh
-# Starts nginx: your certificate, or one for a trial; and what nginx.conf reads of the settings.
+# Starts nginx; with arguments, such as those of `docker compose run nginx nginx -t`, these instead.
+# It writes what nginx.conf reads of the settings.
 set -eu
 cd "$(dirname "$0")"
 . ./starting.sh
 . ./certificate.sh
 
-APP=${APP#http://} APP=${APP%/}
-case $APP in
-?*:[0-9]*) ;;
-*) die "APP must be HOST:PORT, such as app:8000, not '$APP'" ;;
-esac
-one_nginx /run/web/nginx.lock
-rm -f /run/web/app.sock # left by a killed nginx
-more_files
-
-if [ -e "$TLS/fullchain.pem" ]; then
-    own_pair TLS_NAME "$TLS/fullchain.pem" "$TLS/privkey.pem"
-else
-    made_pair /var/cache/nginx "${PUBLIC_NAME%:*}"
+if [ $# = 0 ]; then
+    one_nginx /run/web/nginx.lock
+    rm -f /run/web/app.sock # left by a killed nginx
+    more_files
 fi
 mkdir -p /run/tls /run/settings
+cd /run/settings
+
+# Where your application listens. nginx does not read /etc/hosts, which has host.docker.internal.
+APP=$(echo "$APP" | sed 's|^ *\(http://\)\{0,1\}||; s|[/ ]*$||')
+case $APP in
+localhost:* | 127.*)
+    die "APP=$APP is nginx's own container." \
+        "For a program on this machine: APP=host.docker.internal:${APP##*:}"
+    ;;
+esac
+echo "$APP" | grep -Eqx '[0-9A-Za-z._-]+:[0-9]{1,5}' ||
+    die "APP must be HOST:PORT, such as app:8000, not '$APP'"
+address=$(awk -v name="${APP%:*}" '$2 == name { print $1; exit }' /etc/hosts)
+echo "resolver $(name_servers /etc/resolv.conf) valid=2s ipv6=off;" >resolver.conf
+
+# Your certificate; one for a trial only where you have not asked for yours.
+if [ "$TLS_FOLDER$TLS_NAME" ]; then
+    own_pair "TLS_FOLDER, TLS_NAME" "/certificates/$TLS_NAME/fullchain.pem" \
+        "/certificates/$TLS_NAME/privkey.pem"
+else
+    made_pair /var/cache/nginx "$(echo "$PUBLIC_NAME" | sed 's|:[0-9]*$||')"
+fi
 ln -sf "$CERTIFICATE" /run/tls/fullchain.pem
 ln -sf "$CERTIFICATE_KEY" /run/tls/privkey.pem
 
-# nginx reads neither of these files: who answers for names, and host.docker.internal's address.
-echo "resolver $(name_servers /etc/resolv.conf) valid=2s ipv6=off;" >/run/settings/resolver.conf
-address=$(awk -v name="${APP%:*}" '$2 == name { print $1; exit }' /etc/hosts)
+# Which proxies may say who the client is.
+case $TRUSTED_PROXIES in
+*[!0-9a-fA-F.:/\ ]*)
+    die "TRUSTED_PROXIES has addresses and networks, such as 10.0.0.0/8, not '$TRUSTED_PROXIES'"
+    ;;
+esac
+header=X-Forwarded-For protocol=
+if [ "$PROXY_PROTOCOL" = on ]; then
+    header=proxy_protocol protocol=' proxy_protocol'
+fi
+echo "real_ip_header $header; real_ip_recursive on;" >real_ip.conf
+: >proxies
+for proxy in $TRUSTED_PROXIES; do
+    echo "set_real_ip_from $proxy;" >>real_ip.conf
+    echo "$proxy yes;" >>proxies
+done
 
-# Without a token of yours, the token is one that is nowhere written.
-printf '%s "%s";\n' \
-    app "${address:-${APP%:*}}:${APP##*:}" \
-    https_port ":$HTTPS_PORT" \
-    redirect "$HTTPS_REDIRECT" \
-    purge_token "${PURGE_TOKEN:-$(openssl rand -hex 32)}" >/run/settings/values
+# Of IPv4 and IPv6. 8081 is for a load test, and sends nobody away.
+for address_of_all in '' '[::]:'; do
+    echo "listen ${address_of_all}8080$protocol;"
+    echo "listen ${address_of_all}8443 ssl$protocol;"
+done >listen.conf
+echo "listen 8081;" >>listen.conf
+
+# The token as a pattern, because nginx compares those letter by letter. Without one of yours there
+# is none.
+: >purge_token
+if [ "$PURGE_TOKEN" ]; then
+    token=$(printf %s "$PURGE_TOKEN" | sed 's|[]\\^$.*+?(){}|[/"]|\\&|g; s|\\\\|&&|g')
+    printf '"~^%s$" yes;\n' "$token" >purge_token
+fi
+
+port=":$HTTPS_PORT"
+[ "$HTTPS_PORT" != 443 ] || port=
+printf '%s "%s";\n' app "${address:-${APP%:*}}:${APP##*:}" https_port "$port" \
+    redirect "$HTTPS_REDIRECT" >values
+
+if [ $# -gt 0 ]; then
+    exec "$@"
+fi
 exec nginx

@@ -130,6 +130,9 @@ class App:
 
     process: subprocess.Popen[bytes] | None = None
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder  # the starter's
+
     def start(self) -> None:
         file = Path(__file__).with_name("app.py")
         self.process = subprocess.Popen([sys.executable, file, "0.0.0.0", str(APP_PORT)])

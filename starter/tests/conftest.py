@@ -16,8 +16,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests", "recipes"))
     settings = (folder / ".env").read_text()
     (folder / ".env").write_text(settings.replace("APP=app:8000", f"APP=host.docker.internal:{APP_PORT}"))
-    app = App()
-    with started(folder, f"PURGE_TOKEN={TOKEN}\n"):
+    for file in folder.rglob("*"):  # as with umask 077
+        file.chmod(file.stat().st_mode & 0o700)
+    app = App(folder)
+    with started(folder, f"PURGE_TOKEN={TOKEN}\nTRUSTED_PROXIES=127.0.0.0/8\n"):
         yield app
         app.stop()
 

@@ -25,9 +25,6 @@ sub vcl_recv {
 }
 
 sub purge_what_is_asked {
-    if (req.method == "GET" && req.url == "/health") {
-        return (synth(200));
-    }
     if (req.method != "PURGE" && req.method != "BAN") {
         return (synth(405));
     }

@@ -52,14 +52,14 @@ sub vcl_backend_response {
         if (bereq.http.X-Old == "seen") {
             return (error(503)); # delivered from here it would replace the old copy
         }
-        set beresp.ttl = 0.1ms;
-        set beresp.grace = 0s;
-        set beresp.keep = 1s; # until those who wait have woken up
         # For one person: each client fetches its own, side by side.
         if (bereq.http.Cookie || beresp.http.Set-Cookie ||
             beresp.http.Cache-Control ~ "(?i)private|no-store|no-cache") {
-            set beresp.uncacheable = true;
+            return (pass(1s));
         }
+        set beresp.ttl = 0.1ms;
+        set beresp.grace = 0s;
+        set beresp.keep = 1s; # until those who wait have woken up
         return (deliver);
     }
 }

@@ -2,6 +2,12 @@
 # Varnish sets it (stale.vcl), and so does the server of nginx that has asked. No other name is
 # obeyed.
 
+sub vcl_recv {
+    if (req.url == "/.nginx/health") {
+        return (pass); # health.sh
+    }
+}
+
 sub unavailable {
     set resp.http.X-Accel-Redirect = "/.nginx/unavailable";
 }

@@ -1,12 +1,10 @@
 """starter/tests/rules.txt: each rule of the starter and its recipes, on a Varnish with its options."""
 
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.support.http import Address
 from tests.support.origin import Origin
@@ -26,7 +24,7 @@ OUTCOMES = {
 
 
 class StarterVarnish(Service):
-    """varnishd as compose.yaml starts it, but with listeners and a backend in a folder of the test."""
+    """varnishd with the starter's options, but with listeners and a backend in a folder of the test."""
 
     def __init__(self) -> None:
         super().__init__(STARTER / "varnish")
@@ -34,17 +32,21 @@ class StarterVarnish(Service):
         self.origins = [self.app]
         [self.network, self.port] = free_ports(2)
         (self.folder / "backend.vcl").write_text(f'backend app {{ .path = "{self.app.path}"; }}')
-        text = re.sub(r"\$\{\w+:-(.*?)\}", r"\1", (STARTER / "compose.yaml").read_text())
-        command = yaml.safe_load(text)["services"]["varnish"]["entrypoint"]
-        here = {"/run/web": self.folder, ":6081": f"127.0.0.1:{self.network}", "/etc/varnish/": ""}
-        here["/var/lib/varnish"] = self.folder
-        for old, new in here.items():
-            command = [word.replace(old, str(new)) for word in command]
         parameters = ("varnishd", "-x", "parameter")  # an older Varnish has not all of them
         known = subprocess.check_output(parameters, env=self.environment(PATH=PATH), text=True).split()
-        command = [word for word in command if word[:2] != "-p" or word[2:].partition("=")[0] in known]
-        path = f"-pvcl_path={self.folder}:{self.scripts}"
-        more = ["-j", "none", "-p", QUICK, path, f"-aclients=127.0.0.1:{self.port}"]
+        options = [line.split() for line in (self.scripts / "options").read_text().splitlines()]
+        command = ["varnishd", "-F", "-j", "none", "-n", str(self.folder / "varnishd"), "-f", "default.vcl"]
+        for name, value in (line for line in options if line[0] != "#"):
+            if name != "-p" or value.partition("=")[0] in known:
+                command += [name, value]
+        more = ["-p", QUICK, "-p", f"vcl_path={self.folder}:{self.scripts}"]
+        for listener in (
+            f"nginx={self.folder}/varnish.sock",
+            f"purge={self.folder}/purge.sock",
+            f"purge_network=127.0.0.1:{self.network}",
+            f"clients=127.0.0.1:{self.port}",
+        ):
+            more += ["-a", listener]
         self.program = Program([*command, *more], self.environment(PATH=PATH), self.log)
         self.program.wait_for((self.folder / "purge.sock").exists)
 

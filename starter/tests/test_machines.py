@@ -1,0 +1,107 @@
+"""Other people's machines: a second start, settings that cannot work, a proxy in front."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from starter.tests.asking import App, New, ask, compose
+
+pytestmark = pytest.mark.slow
+
+
+def one_off(folder: Path, service: str, *words: str, **settings: str) -> str:
+    """What `docker compose run` prints, and how it ends."""
+    given = [word for name, value in settings.items() for word in ("-e", f"{name}={value}")]
+    try:
+        return compose(folder, "run", "--rm", "-T", "--no-deps", *given, service, *words)
+    except AssertionError as ended:
+        return f"ENDED: {ended}"
+
+
+def test_a_second_start_says_why_it_ends_and_harms_nothing(running: App, new: New) -> None:
+    for service in ("nginx", "varnish"):
+        said = one_off(running.folder, service)
+        assert said.startswith("ENDED")
+        assert "of this stack is running" in said
+    assert "test is successful" in one_off(running.folder, "nginx", "nginx", "-t")
+    assert "etc" in one_off(running.folder, "varnish", "ls", "/").split()
+    path = new("/page")
+    assert "stored" in ask(path).cache
+    assert ask(path).hit
+    assert ask("/echo", "POST", body=b"x").status == 200
+    for reload in (("nginx", "nginx", "-s", "reload"), ("varnish", "sh", "/etc/varnish/reload.sh")):
+        compose(running.folder, "exec", "-T", *reload)
+    assert ask(path).hit
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("APP=app", "APP must be HOST:PORT, such as app:8000, not 'app'"),
+        ("APP=https://app:8000", "APP must be HOST:PORT"),
+        ("APP=localhost:3000", "For a program on this machine: APP=host.docker.internal:3000"),
+        ("TLS_NAME=live/none", "there is no '/certificates/live/none/fullchain.pem' that nginx may read"),
+        ("PUBLIC_NAME=a,b", "No certificate for DNS:a,b could be made"),
+        ("TRUSTED_PROXIES=proxy.example.org", "TRUSTED_PROXIES has addresses and networks"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_refused_in_a_line(running: App, setting: str, said: str) -> None:
+    name, _, value = setting.partition("=")
+    assert said in one_off(running.folder, "nginx", "true", **{name: value})
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *("APP= http://app:8000/ ", "PUBLIC_NAME=192.0.2.7", "PUBLIC_NAME=[::1]:8080"),
+        *(f"PUBLIC_NAME={'a' * 70}.example.org", "PUBLIC_NAME=a.example b.example", 'PURGE_TOKEN=a:"$b\\c{'),
+    ],
+)
+def test_other_forms_of_a_setting_work(running: App, setting: str) -> None:
+    name, _, value = setting.partition("=")
+    said = one_off(running.folder, "nginx", "nginx", "-t", **{name: value})
+    assert "test is successful" in said, said
+
+
+def test_health_checks_go_the_way_of_the_requests(running: App) -> None:
+    """To an application that is down, too, which is not their fault; not past a socket that is gone."""
+
+    def healthy(service: str, *check: str) -> bool:
+        try:
+            compose(running.folder, "exec", "-T", service, *check)
+        except AssertionError:
+            return False
+        return True
+
+    varnish = ("varnish", "sh", "/etc/varnish/health.sh")
+    nginx = ("nginx", "curl", "-fsS", "--unix-socket", "/run/web/app.sock", "http://nginx/.nginx/alive")
+    running.stop()
+    assert healthy(*varnish)
+    for socket, check in (("varnish.sock", varnish), ("app.sock", nginx)):
+        assert healthy(*check)
+        move = ("exec", "-T", "nginx", "mv")
+        compose(running.folder, *move, f"/run/web/{socket}", "/run/web/away")
+        gone = healthy(*check)
+        compose(running.folder, *move, "/run/web/away", f"/run/web/{socket}")
+        assert not gone
+        assert healthy(*check)
+
+
+def test_only_a_trusted_proxy_says_who_the_client_is(running: App) -> None:
+    """Here those of 127.0.0.0/8, from where nginx asks itself."""
+    said = ("X-Forwarded-For: 6.6.6.6, 203.0.113.7", "X-Forwarded-Proto: https")
+    headers = [word for header in said for word in ("-H", header)]
+    heard = json.loads(
+        compose(running.folder, "exec", "-T", "nginx", "curl", "-s", *headers, "http://127.0.0.1:8080/echo")
+    )
+    assert (heard["x-forwarded-for"], heard["x-forwarded-proto"]) == ("203.0.113.7", "https")
+    assert heard["x-forwarded-port"] == "8080"
+    claimed = json.loads(ask("/echo", X_Forwarded_For="203.0.113.7", X_Forwarded_Proto="https").text)
+    assert claimed["x-forwarded-for"] != "203.0.113.7"
+    assert claimed["x-forwarded-proto"] == "http"
+
+
+def test_a_load_test_is_sent_nowhere_else(running: App) -> None:
+    url = "http://127.0.0.1:8081/page"
+    assert compose(running.folder, "exec", "-T", "nginx", "curl", "-sS", url).startswith("page")
