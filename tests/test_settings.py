@@ -52,7 +52,7 @@ SAMPLES = {
     "path_of_each": ("/srv/the theatres/*/media", "/srv/*; error_log|/srv/x|/*/*"),
     "path_without_spaces": ("/run/varnish.sock", "varnish.sock|/a b|/a,b"),
     "ports": ("2121|2122-2131", "abc|99999|2121-99999|2121-"),
-    "processes": ("-1|8", "many|0|-2"),
+    "processes": ("-1|8|12", "many|0|-2|13"),
     "project": ("proscenium-2", "Proscenium|-x"),
     "purge_listener": ("/run/purge.sock|127.0.0.1:6081", "6081|/a,b"),
     "socket_address": ("127.0.0.1:9092", "9092|localhost:9092|:9092"),
@@ -180,6 +180,7 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"THEATRES": "second@192.0.2.9"}, "a theatre on another machine is a stack of its own there"),
         (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
         ({"EXTRAS": "direct", "OTLP": "http://a:4318"}, "Type: make up EXTRAS=direct,observe"),
+        ({"EXTRAS": "observe", "OTLP": "http://localhost:4318"}, "OTLP=http://host.docker.internal:4318"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
         (
             {"EXTRAS": "observe,app", "APP": "http://127.0.0.1:5000"},

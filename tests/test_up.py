@@ -58,17 +58,20 @@ def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address
     assert also == [address.format(name, port) for name in ("stage.example", "192.0.2.7")]
 
 
-def test_an_engine_that_cannot_start_is_named(bare: Path) -> None:
-    """`docker` exists and `dockerd` ends immediately: the reason is printed."""
+@pytest.mark.parametrize(
+    ("context", "named"), [("default", "does not start here"), ("farm", "context 'farm'")]
+)
+def test_an_engine_that_cannot_start_is_named(bare: Path, context: str, named: str) -> None:
+    """`docker` exists and `dockerd` ends immediately; beside an engine elsewhere none is started here."""
     if os.getuid() != 0 or Path("/run/systemd/system").is_dir():
         pytest.skip("only root starts an engine, and systemd would be asked, not dockerd")
     programs = bare.parent / "bin"
-    for name in ("docker", "dockerd"):
-        program(programs / name, "exit 1")
+    program(programs / "dockerd", "exit 1")
+    program(programs / "docker", f'[ "$1 $2" = "context show" ] && echo {context}')
     (programs / "setsid").symlink_to(shutil.which("setsid") or "/usr/bin/setsid")
     done = run(bare, "up", MODE="containers")
     assert done.returncode == 1
-    assert "does not start here" in done.stderr
+    assert named in done.stderr
 
 
 @pytest.mark.parametrize(

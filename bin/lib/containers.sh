@@ -103,13 +103,17 @@ say_why_unhealthy() {
     die "${failed[*]} did not become healthy.$reasons"
 }
 
-stack_down() { quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans; }
-# Extras and theatres that are no longer chosen may have left volumes, which no file in use names.
+# Extras and theatres that are no longer chosen may have left networks and volumes, which no file in use names.
+stack_down() {
+    quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans "$@"
+    left network | xargs -r docker network rm >/dev/null
+}
 stack_clean() {
-    quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans --volumes
+    stack_down --volumes
     stack_volumes | xargs -r docker volume rm >/dev/null
 }
-stack_volumes() { docker volume ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
+left() { docker "$1" ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
+stack_volumes() { left volume; }
 # is_left_out SERVICE: it has no container by choice (scale: 0).
 is_left_out() {
     case $1 in

@@ -56,6 +56,8 @@ ensure_engine() {
         engine_reason=
         if [ -n "${DOCKER_HOST:-}" ]; then
             engine_reason="no engine answers at DOCKER_HOST=$DOCKER_HOST"
+        elif context=$(docker context show 2>/dev/null || echo "${DOCKER_CONTEXT:-default}") && [ "$context" != default ]; then
+            engine_reason="no engine answers in Docker's context '$context' (docker context ls; docker context use default)"
         elif ! is_root; then
             engine_reason="no container engine answers, and only root could install or start one"
         elif ! has dockerd && ! is_debian_like; then

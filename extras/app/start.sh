@@ -13,8 +13,10 @@ host=${address%:*}
 case $url in https:*) port=443 TLS="proxy_ssl on; proxy_ssl_name $host;" ;; esac
 case $address in *:*) port=${address##*:} ;; esac
 TARGET=$host:$port LOCAL=''
-# nginx's resolver does not read /etc/hosts, and a program may listen on only one of the two addresses.
-if [ "$host" = localhost ]; then
+# nginx's resolver does not read /etc/hosts. (Of localhost a program may listen on only one of the two addresses.)
+known=$(awk -v name="$host" '{ for (i = 2; i <= NF; i++) if ($i == name && $1 !~ /:/) { print $1; exit } }' /etc/hosts)
+TARGET=${known:-$host}:$port
+if [ "$host" = localhost ] || [ "$host" = host.docker.internal ]; then # of this machine, in whose network the relay is
     TARGET=local
     LOCAL="upstream local { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
 fi

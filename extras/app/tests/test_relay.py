@@ -65,10 +65,14 @@ def relay() -> Iterator[Service]:
         yield service
 
 
-def test_the_socket_leads_to_the_application(relay: Service) -> None:
+@pytest.mark.parametrize(
+    "host", ["http://localhost", "localhost", "127.0.0.1", "http://host.docker.internal"]
+)
+def test_the_socket_leads_to_the_application(relay: Service, host: str) -> None:
+    """Whichever way "this machine" is written."""
     app = Origin("app")
     relay.origins.append(app)
-    relay.settings["APP"] = f"http://localhost:{app.port}/"
+    relay.settings["APP"] = f"{host}:{app.port}/"
     relay.run_start(lambda: request(relay.folder / "app.sock", "/", "any.example").text == "app")
 
 

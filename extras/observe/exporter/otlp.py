@@ -21,7 +21,7 @@ QUEUE = 2000  # spans
 
 def sender(collector: str, project: str, slow: float) -> Callable[[Trace], None]:
     """The function that sends a trace if it was drawn, has failed, or took `slow` seconds."""
-    exporter = OTLPSpanExporter(f"{collector.rstrip('/')}/v1/traces", timeout=5)
+    exporter = OTLPSpanExporter(f"{collector.rstrip('/').removesuffix('/v1/traces')}/v1/traces", timeout=5)
     processor = BatchSpanProcessor(exporter, max_queue_size=QUEUE, schedule_delay_millis=1000)
 
     def send(trace: Trace) -> None:
