@@ -49,8 +49,8 @@ def looks_right(page: Page, url: str, name: str) -> None:
     for width, height in SCREENS:
         page.set_viewport_size({"width": width, "height": height})
         assert wider(page) <= 0, url
-        assert unreadable(page) == []
         page.screenshot(path=PICTURES / f"{name.strip('/').replace('/', '-')}-{width}.png", full_page=True)
+    assert unreadable(page) == []  # on the phone: the colours are those of the laptop
 
 
 @pytest.mark.parametrize("path", PAGES)
