@@ -33,7 +33,7 @@ END
 
 # -i:         the name in Cache-Status
 # nginx:      the listener of nginx, for the default host; nginx-tcp: the same for an nginx elsewhere, if there is one;
-#             http: all other clients; purge: the backend; purge_app: the application of your own application
+#             http: all other clients; purge: the backend; purge_app: your own application
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
 #             objects make room. A small object takes twice its size in all: compose.yaml has the sum
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory

@@ -37,7 +37,8 @@ fi
 ln -sf "$CERTIFICATE" /run/tls/fullchain.pem
 ln -sf "$CERTIFICATE_KEY" /run/tls/privkey.pem
 
-# Which proxies may say who the client is.
+# The proxies whose statements about a client are believed. With the PROXY protocol they state its
+# address alone: a header X-Forwarded-Proto would be the client's own.
 case $TRUSTED_PROXIES in
 *[!0-9a-fA-F.:/\ ]*)
     die "TRUSTED_PROXIES has addresses and networks, such as 10.0.0.0/8, not '$TRUSTED_PROXIES'"
@@ -51,10 +52,10 @@ echo "real_ip_header $header; real_ip_recursive on;" >real_ip.conf
 : >proxies
 for proxy in $TRUSTED_PROXIES; do
     echo "set_real_ip_from $proxy;" >>real_ip.conf
-    echo "$proxy yes;" >>proxies
+    [ "$PROXY_PROTOCOL" = on ] || echo "$proxy yes;" >>proxies
 done
 
-# Of IPv4 and IPv6. 8081 is for a load test, and sends nobody away.
+# Listeners for IPv4 and IPv6. 8081 is for a load test, and never redirects.
 for address_of_all in '' '[::]:'; do
     echo "listen ${address_of_all}8080$protocol;"
     echo "listen ${address_of_all}8443 ssl$protocol;"

@@ -1,11 +1,14 @@
 """Other people's machines: a second start, settings that cannot work, a proxy in front."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from starter.tests.asking import App, New, ask, compose
+from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -102,6 +105,48 @@ def test_only_a_trusted_proxy_says_who_the_client_is(running: App) -> None:
     assert claimed["x-forwarded-proto"] == "http"
 
 
-def test_a_load_test_is_sent_nowhere_else(running: App) -> None:
-    url = "http://127.0.0.1:8081/page"
-    assert compose(running.folder, "exec", "-T", "nginx", "curl", "-sS", url).startswith("page")
+def test_with_the_proxy_protocol_no_header_states_the_scheme(running: App) -> None:
+    settings = {"TRUSTED_PROXIES": "10.0.0.0/8", "PROXY_PROTOCOL": "on"}
+    show = ("sh", "-c", "cat /run/settings/real_ip.conf; echo; cat /run/settings/proxies")
+    printed = one_off(running.folder, "nginx", *show, **settings)
+    assert "set_real_ip_from 10.0.0.0/8;" in printed
+    assert "real_ip_header proxy_protocol;" in printed
+    assert " yes;" not in printed
+    assert "10.0.0.0/8 yes;" in one_off(
+        running.folder, "nginx", *show, **settings | {"PROXY_PROTOCOL": "off"}
+    )
+
+
+@contextmanager
+def value(folder: Path, name: str, text: str) -> Iterator[None]:
+    """Another value of one setting in the running nginx."""
+    change = f"sed 's|^{name} .*|{name} \"{text}\";|' kept >values && nginx -s reload"
+    inside = ("exec", "-T", "nginx", "sh", "-c")
+    compose(folder, *inside, f"cd /run/settings && cp values kept && {change}")
+    try:
+        yield
+    finally:
+        compose(folder, *inside, "cd /run/settings && cp kept values && nginx -s reload")
+
+
+def test_a_load_test_is_not_redirected(running: App) -> None:
+    show = ("curl", "-so", "/dev/null", "-w", "%{http_code} %header{cache-control}")
+
+    def asked(port: int) -> str:
+        return compose(running.folder, "exec", "-T", "nginx", *show, f"http://127.0.0.1:{port}/page")
+
+    with value(running.folder, "redirect", "on"):
+        wait_until(lambda: asked(8080) == "308 max-age=86400", within=20)
+        assert asked(8081).startswith("200 ")
+    wait_until(lambda: asked(8080).startswith("200 "), within=20)
+
+
+def test_an_address_that_does_not_exist_is_unhealthy(running: App) -> None:
+    check = ("exec", "-T", "varnish", "sh", "-c", "sh /etc/varnish/health.sh; echo $?")
+
+    def healthy() -> bool:
+        return compose(running.folder, *check).strip() == "0"
+
+    with value(running.folder, "app", "no-such-name:8000"):
+        wait_until(lambda: not healthy(), within=20)
+    wait_until(healthy, within=20)
