@@ -179,7 +179,7 @@ stack_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied
 stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Cache-Tags: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
 stack_paths() { realpath "$1"; }
 stack_varnishes() { echo varnish; }
-native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 60 "${@:2}" 2>&1 | grep "^# .* TEST "); }
+native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 24 "${@:2}" 2>&1 | grep "^# .* TEST "); }
 # A new process id is as good a sign of a restart as a start time. (status fails if a process is stopped.)
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }

@@ -3,6 +3,6 @@
 starting=yes # for render.sh
 . "$(dirname "$0")/scripts/render.sh"
 more_files
-rm -f "$PREFIX/app.sock" # left by a killed nginx
+rm -f "$PREFIX/app.sock" "$PREFIX/crawlers.sock" # left by a killed nginx
 fingerprint >"$PREFIX/loaded"
 exec nginx -e stderr -p "$PREFIX" -c "$configuration"

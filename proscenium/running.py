@@ -27,7 +27,7 @@ Process = subprocess.Popen[str]
 VARNISH_TOOL = 'exec "$0" -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" "$@"'
 FOLLOWING = 'echo; "$@" 2>&1 & cat >/dev/null; kill $!'
 VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
-    TMPDIR=$PWD varnishtest -k -j 2 -t 60 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried"""
+    TMPDIR=$PWD varnishtest -k -j 2 -t 24 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried"""
 GENERATED = """VARNISH_GENERATED=$(mktemp -d) && . "$0" && write_vcl
     for file in "$VARNISH_GENERATED"/*; do
         printf "// VCL.SHOW 0 %d %s\\n" "$(wc -c <"$file")" "${file##*/}" && cat "$file"

@@ -130,7 +130,12 @@ def test_every_cache_rule_on_the_configured_varnish(images: dict[str, str]) -> N
 def test_the_configured_nginx_accepts_our_configuration(images: dict[str, str]) -> None:
     folder = "/etc/nginx/proscenium"
     script = f"cd {folder} && . scripts/render.sh && nginx -t -e stderr -p $PREFIX -c $configuration"
-    mounts = (f"--volume={REPO}/nginx:{folder}:ro", *(f"--tmpfs={path}:mode=1777" for path in WRITTEN))
+    starter = f"--volume={REPO}/starter/nginx:/etc/nginx/starter/nginx:ro"
+    mounts = (
+        f"--volume={REPO}/nginx:{folder}:ro",
+        starter,
+        *(f"--tmpfs={path}:mode=1777" for path in WRITTEN),
+    )
     optional = [f"--env={setting}" for setting in OPTIONAL]
     inside(images["nginx"], script, f"--user={CONTRACT['nginx']['runs_as']}", *mounts, *optional)
 

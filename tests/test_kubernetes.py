@@ -160,7 +160,7 @@ def test_an_overlay_chooses_images_settings_and_the_way_in(tmp_path: Path) -> No
         validate(each)
     [settings] = [each for each in made if each["metadata"]["name"].startswith("settings-")]
     assert settings["data"]["SERVER_NAMES"] == "stage.example.org"
-    assert settings["data"]["CLIENT_CONNECTIONS"] == "2400"
+    assert settings["data"]["TRUSTED_PROXIES"].startswith("10.0.0.0/8 ")
     pods = {
         each["metadata"]["name"]: each["spec"]["template"]["spec"]
         for each in made

@@ -1,4 +1,9 @@
 # shellcheck shell=bash
+# require_writable: `make up` keeps what it chose beside the checkout's files (.run, .venv, compose.override.yaml).
+require_writable() {
+    [ -w . ] || die "make up writes into this folder, and may not: it is read-only, or another user's. Type: cp -r . ~/proscenium"
+}
+
 # Checks that the containers can read this checkout: its folders are mounted into them, and each service runs as another
 # user. After a checkout with umask 077 or 027 only its owner, or the owner's group, can read it.
 

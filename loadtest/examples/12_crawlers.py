@@ -26,8 +26,10 @@ class Crawler(User):
         server = http.client.HTTPConnection(urlsplit(self.host).hostname, PORT, timeout=10)
         try:
             server.connect()
-            server.sock.sendall(f"PROXY TCP4 {next(ADDRESSES)} 127.0.0.1 40000 {PORT}\r\n".encode())
-            server.request("GET", f"/stages/load?{random.getrandbits(64):x}")
+            address = next(ADDRESSES)
+            server.sock.sendall(f"PROXY TCP4 {address} 127.0.0.1 40000 {PORT}\r\n".encode())
+            named = {"X-Forwarded-For": address}  # with TRUSTED_PROXIES it is this that nginx believes
+            server.request("GET", f"/stages/load?{random.getrandbits(64):x}", headers=named)
             if (status := server.getresponse().status) != 200:
                 fault = RuntimeError(f"status {status}")
         except (OSError, http.client.HTTPException) as error:

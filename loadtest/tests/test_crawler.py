@@ -155,6 +155,8 @@ def test_each_request_has_a_connection_an_address_and_a_query_of_its_own_and_no_
     assert all(line.endswith(f" {site.port}\r\n") for line in site.said)
     assert len({request.connection for request in site.requests}) == 7
     sent = {"host": "upstage.localhost", "user-agent": crawler.USER_AGENT, "accept-encoding": "gzip"}
+    stated = [request.headers.pop("x-forwarded-for") for request in site.requests]
+    assert stated == [line.split()[2] for line in site.said]
     assert [request.headers for request in site.requests] == [sent | {"connection": "close"}] * 7
     names = ("/", "/a", "/b", "/private/c", "/d", "/", "/a")
     assert walk.taken == [(name, None) for name in names]

@@ -53,6 +53,7 @@ class Connection(http.client.HTTPConnection):
     def __init__(self, host: str, port: int, address: str) -> None:
         super().__init__(host, port)
         self.line = f"PROXY TCP4 {address} 127.0.0.1 {random.randrange(1024, 65_536)} {port}\r\n".encode()
+        self.named = {"X-Forwarded-For": address}  # for an nginx behind a proxy that names clients so
 
     def connect(self) -> None:
         """Open it and say whose it is."""
@@ -237,7 +238,8 @@ class Crawl(OpenModel):
         connection = Connection(self.server, self.port, address)
         try:
             fields = {"Host": self.asked, "User-Agent": USER_AGENT, "Connection": "close"}
-            connection.request("GET", url, headers=fields | {"Accept-Encoding": http_client.ENCODING})
+            fields |= connection.named | {"Accept-Encoding": http_client.ENCODING}
+            connection.request("GET", url, headers=fields)
             answer = connection.getresponse()
             body = answer.read(LONGEST_BODY)
         finally:

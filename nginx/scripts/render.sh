@@ -88,7 +88,7 @@ varnish) VARNISH_PASS=varnish ;;
 esac
 case $COMPARISON_NAMES in
 on) COMPARISON_LISTENERS='include listeners/http.conf;' ;;
-off) COMPARISON_LISTENERS="listen $LISTEN_LOAD; listen $LISTEN_LOAD_PROXY proxy_protocol;" ;;
+off) COMPARISON_LISTENERS="listen $LISTEN_LOAD; listen \"unix:$PREFIX/crawlers.sock\" proxy_protocol;" ;;
 esac
 PAGE=$(cat sites/error_page.html)
 COMPARISON_SITES=$(echo "$comparison_sites" | tr ' ' '|')
@@ -123,12 +123,23 @@ APP_ORIGIN=${APP%/}
 case $APP_ORIGIN in *://*) ;; *) APP_ORIGIN=http://$APP_ORIGIN ;; esac
 APP_UPSTREAM=${APP_ADDRESS:-$(echo "${APP_ORIGIN#http://}" | sed -E 's/^localhost(:|$)/127.0.0.1\1/; /:/!s/$/:80/')}
 CLIENT_BURST=$((CLIENT_REQUESTS * 10))
-# shellcheck disable=SC2086  # several, separated by spaces
-DIRECT_LISTENERS=$(printf 'listen %s; ' $LISTEN_DIRECT)
+DIRECT_LISTENERS=$(for each in $LISTEN_DIRECT; do listen "$each"; done)
 
 # The name servers of this machine or container: Docker's is 127.0.0.11, Podman has one for each network.
 NAME_SERVERS=${NAME_SERVERS:-$(name_servers "${RESOLV_CONF:-/etc/resolv.conf}")}
 NAME_SERVERS=${NAME_SERVERS:-127.0.0.1}
+
+# listeners/ and streams/: the ports that are published, and the proxies in front of them.
+# With the PROXY protocol they state the address alone: a header X-Forwarded-Proto would be the client's own.
+case $PROXY_PROTOCOL in
+on) REAL_IP_HEADER=proxy_protocol proxied=' proxy_protocol' PROXIES='' ;;
+off) REAL_IP_HEADER=X-Forwarded-For proxied='' PROXIES=$(each "$TRUSTED_PROXIES" '%s yes;') ;;
+esac
+[ "$TRUSTED_PROXIES" ] || REAL_IP_HEADER=proxy_protocol # that of Locust's crawlers
+TRUSTED=$(each "$TRUSTED_PROXIES" 'set_real_ip_from %s;')
+STAGE_LISTENERS=$(listen "$LISTEN_STAGE" "sndbuf=64k$proxied")
+POLICY_LISTENERS=$(listen "$LISTEN_POLICY" "$proxied")
+LOCUST_LISTENERS=$(listen "$LISTEN_LOCUST")
 
 # HTTP/2 is a directive since nginx 1.25.1; before that it was a parameter of `listen`, which newer versions warn about.
 if at_least 1.25.1; then
@@ -136,6 +147,7 @@ if at_least 1.25.1; then
 else
     HTTP2_PARAMETER=' http2' HTTP2_DIRECTIVE=''
 fi
+PUBLIC_LISTENERS=$(listen "$LISTEN_HTTP" "$proxied" && listen "$LISTEN_HTTPS" "ssl$HTTP2_PARAMETER$proxied")
 set +a
 
 # --- The files.
@@ -178,7 +190,7 @@ for name in $THEATRES; do
     THEATRE=$name
     THEATRE_SERVER=$(server "$address") THEATRE_STAGE_SERVER=$(server "$stage_address")
     THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$stage_address")
-    THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
+    THEATRE_STAGE_LISTENERS=$(listen "$(listener "$LISTEN_THEATRES_STAGE" $number)" "sndbuf=64k$proxied")
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
     UPSTAGE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
     UPSTAGE_BACKEND=$(upstream "$name" "$address")

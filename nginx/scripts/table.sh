@@ -36,10 +36,10 @@ check 'HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path' \
     APP=
 check 'an IP address of this machine, or 0.0.0.0' '([0-9]{1,3}[.]){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' BIND_ADDR=
 check 'IPv4 addresses, separated by spaces' '([0-9]{1,3}[.]){3}[0-9]{1,3}( ([0-9]{1,3}[.]){3}[0-9]{1,3})*' MACHINES=
-check 'PORT or ADDRESS:PORT' '([0-9.]+:)?[0-9]{1,5}' LISTEN_HTTP=8080 LISTEN_HTTPS=8443 LISTEN_LOAD=8000 LISTEN_LOAD_PROXY=8001 \
-    LISTEN_STAGE=7230 LISTEN_LOAD_STAGE=17230 LISTEN_POLICY=3000 LISTEN_LOAD_POLICY=13000 LISTEN_LOCUST=8089 LISTEN_OBSERVE=9090 \
-    LISTEN_STATUS=9091 LISTEN_THEATRES_STAGE=7231 LISTEN_THEATRES_LOAD_STAGE=17231 LISTEN_LOAD_APP=18000 \
-    LISTEN_LOAD_APP_NGINX=18001
+check 'PORT or ADDRESS:PORT' '([0-9.]+:|\[[0-9A-Fa-f:.]+\]:)?[0-9]{1,5}' LISTEN_HTTP=8080 LISTEN_HTTPS=8443 LISTEN_LOAD=8000 \
+    LISTEN_LOAD_PROXY=8001 LISTEN_STAGE=7230 LISTEN_LOAD_STAGE=17230 LISTEN_POLICY=3000 LISTEN_LOAD_POLICY=13000 \
+    LISTEN_LOCUST=8089 LISTEN_OBSERVE=9090 LISTEN_STATUS=9091 LISTEN_THEATRES_STAGE=7231 LISTEN_THEATRES_LOAD_STAGE=17231 \
+    LISTEN_LOAD_APP=18000 LISTEN_LOAD_APP_NGINX=18001
 check 'PORT or ADDRESS:PORT, or several of them separated by spaces' '([0-9.]+:)?[0-9]{1,5}( ([0-9.]+:)?[0-9]{1,5})*' \
     LISTEN_DIRECT=8081
 check 'unix:/PATH, without a comma' 'unix:/[^][:space:]"$;{}\\,:]+' OBSERVE_LOG=
@@ -49,10 +49,12 @@ check 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7],
     SERVER_NAMES= APP_NAMES=
 check 'an absolute path' '/[^"$;{}\\]*' CERTIFICATE_FOLDER=/var/tmp GENERATED_FOLDER=/etc/nginx/generated PREFIX=/tmp
 check 'an absolute path with one * for the name' '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'THEATRES_MEDIA_FOLDER=/srv/theatres/*'
+check 'addresses and networks, such as 192.0.2.7 and 10.0.0.0/8, separated by spaces' ' *([0-9A-Fa-f.:]+(/[0-9]{1,3})?( +|$))*' \
+    TRUSTED_PROXIES=
 check ADDRESS:PORT '[0-9.]+:[0-9]{1,5}' LISTEN_OBSERVE_LOG=127.0.0.1:9092
 check 'a number from 0.01 to 100' '100|[1-9][0-9]?([.][0-9]{1,2})?|0[.](0[1-9]|[1-9][0-9]?)' TRACE_SHARE=1
 check 'a size, such as 100m' '[1-9][0-9]*[kKmMgG]?' APP_MAX_UPLOAD=100m
-check 'on or off' 'on|off' COMPARISON_NAMES= HTTPS_REDIRECT=off APP_DEFAULT=off CDN=off
+check 'on or off' 'on|off' COMPARISON_NAMES= HTTPS_REDIRECT=off PROXY_PROTOCOL=off APP_DEFAULT=off CDN=off
 check 'one line' '.*' TLS_FOLDER= TLS_CERTIFICATE= TLS_CERTIFICATE_KEY= NAME_SERVERS=
 check 'names of lower-case letters, digits and hyphens' '[a-z0-9 -]*' THEATRES=
 check 'a time, such as 300ms, 2s or 5m' '[1-9][0-9]{0,5}(ms|s|m)' APP_TIMEOUT=60s CONNECT_TIMEOUT=2s

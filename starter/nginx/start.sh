@@ -44,23 +44,26 @@ case $TRUSTED_PROXIES in
     die "TRUSTED_PROXIES has addresses and networks, such as 10.0.0.0/8, not '$TRUSTED_PROXIES'"
     ;;
 esac
-header=X-Forwarded-For protocol=
-if [ "$PROXY_PROTOCOL" = on ]; then
-    header=proxy_protocol protocol=' proxy_protocol'
-fi
-echo "real_ip_header $header; real_ip_recursive on;" >real_ip.conf
-: >proxies
-for proxy in $TRUSTED_PROXIES; do
-    echo "set_real_ip_from $proxy;" >>real_ip.conf
-    [ "$PROXY_PROTOCOL" = on ] || echo "$proxy yes;" >>proxies
-done
+case $PROXY_PROTOCOL in
+on) header=proxy_protocol protocol=proxy_protocol && : >proxies ;;
+off) header=X-Forwarded-For protocol='' && each "$TRUSTED_PROXIES" '%s yes;' >proxies ;;
+*) die "PROXY_PROTOCOL must be on or off, not '$PROXY_PROTOCOL'" ;;
+esac
+{
+    echo "real_ip_header $header; real_ip_recursive on;"
+    each "$TRUSTED_PROXIES" 'set_real_ip_from %s;'
+} >real_ip.conf
 
-# Listeners for IPv4 and IPv6. 8081 is for a load test, and never redirects.
-for address_of_all in '' '[::]:'; do
-    echo "listen ${address_of_all}8080$protocol;"
-    echo "listen ${address_of_all}8443 ssl$protocol;"
-done >listen.conf
-echo "listen 8081;" >>listen.conf
+# 8081 is for a load test, and never redirects.
+{
+    listen 8080 "$protocol"
+    listen 8443 "ssl $protocol"
+    listen 8081
+} >listen.conf
+case $HTTPS_REDIRECT in
+on | off) ;;
+*) die "HTTPS_REDIRECT must be on or off, not '$HTTPS_REDIRECT'" ;;
+esac
 
 # The token as a pattern, because nginx compares those letter by letter. Without one of yours there
 # is none.

@@ -28,3 +28,18 @@ more_files() {
     # shellcheck disable=SC3045  # dash has these options
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
 }
+
+# listen PORT [PARAMETERS]: a directive for IPv4 and one for IPv6, if the kernel has it.
+listen() {
+    echo "listen $1 ${2:-};"
+    case $1 in
+    *:*) ;;
+    *) [ ! -e /proc/net/if_inet6 ] || echo "listen [::]:$1 ${2:-};" ;;
+    esac
+}
+
+# each WORDS FORMAT: a line for each of the words.
+each() {
+    # shellcheck disable=SC2059,SC2086  # the format is one; several words
+    [ ! "$1" ] || printf "$2\n" $1
+}

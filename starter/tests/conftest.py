@@ -19,7 +19,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     for file in folder.rglob("*"):  # as with umask 077
         file.chmod(file.stat().st_mode & 0o700)
     app = App(folder)
-    with started(folder, f"PURGE_TOKEN={TOKEN}\nTRUSTED_PROXIES=127.0.0.0/8\n"):
+    with started(folder, f"PURGE_TOKEN={TOKEN}\nTRUSTED_PROXIES=127.0.0.0/8\nACME_FOLDER=./acme\n"):
         yield app
         app.stop()
 

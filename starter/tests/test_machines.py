@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from starter.tests.asking import App, New, ask, compose
+from starter.tests.asking import App, New, ask, compose, connect
 from tests.support.wait import wait_until
 
 pytestmark = pytest.mark.slow
@@ -47,6 +47,8 @@ def test_a_second_start_says_why_it_ends_and_harms_nothing(running: App, new: Ne
         ("TLS_NAME=live/none", "there is no '/certificates/live/none/fullchain.pem' that nginx may read"),
         ("PUBLIC_NAME=a,b", "No certificate for DNS:a,b could be made"),
         ("TRUSTED_PROXIES=proxy.example.org", "TRUSTED_PROXIES has addresses and networks"),
+        ("PROXY_PROTOCOL=v2", "PROXY_PROTOCOL must be on or off, not 'v2'"),
+        ("HTTPS_REDIRECT=yes", "HTTPS_REDIRECT must be on or off, not 'yes'"),
     ],
 )
 def test_a_setting_that_cannot_work_is_refused_in_a_line(running: App, setting: str, said: str) -> None:
@@ -115,6 +117,42 @@ def test_with_the_proxy_protocol_no_header_states_the_scheme(running: App) -> No
     assert "10.0.0.0/8 yes;" in one_off(
         running.folder, "nginx", *show, **settings | {"PROXY_PROTOCOL": "off"}
     )
+
+
+def test_a_proxy_that_ends_tls_gets_no_redirect_but_for_plain_http(running: App) -> None:
+    shown = "%{http_code} %{redirect_url}"
+
+    def asked(scheme: str, port: int) -> str:
+        show = ("curl", "-sko", "/dev/null", "-w", shown, "-H", f"X-Forwarded-Proto: {scheme}")
+        url = f"http{'s' * (port == 8443)}://127.0.0.1:{port}/page"
+        return compose(running.folder, "exec", "-T", "nginx", *show, url).strip()
+
+    with value(running.folder, "redirect", "on"):
+        wait_until(lambda: asked("http", 8080) == "308 https://127.0.0.1/page", within=20)
+        assert asked("http", 8443) == "308 https://127.0.0.1/page"
+        assert [asked(scheme, 8080) for scheme in ("https", "wss")] == ["200", "200"]
+
+
+def test_one_client_may_send_ten_large_bodies_at_a_time(running: App) -> None:
+    with ExitStack() as stack:
+        uploads = [stack.enter_context(closing(connect())) for _ in range(12)]
+        for upload in uploads:
+            upload.putrequest("POST", "/echo")
+            upload.putheader("Content-Length", "200000")
+            upload.endheaders(b"x")
+        refused = uploads[-1].getresponse()
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+        assert "more than its share" in refused.read().decode()
+        assert ask("/echo", "POST", body=b"x").status == 200
+    assert wait_until(lambda: ask("/echo", "POST", body=b"x" * 200_000).status == 200)
+
+
+def test_the_challenge_of_a_certificate_authority_is_answered_from_a_folder(running: App) -> None:
+    folder = running.folder / "acme/.well-known/acme-challenge"
+    folder.mkdir(parents=True)
+    (folder / "token-1").write_text("token-1.of-the-account")
+    assert ask("/.well-known/acme-challenge/token-1").text == "token-1.of-the-account"
+    assert ask("/.well-known/acme-challenge/token-2").text.startswith("page")  # the application's own
 
 
 @contextmanager
