@@ -122,15 +122,17 @@ def test_with_the_proxy_protocol_no_header_states_the_scheme(running: App) -> No
 def test_a_proxy_that_ends_tls_gets_no_redirect_but_for_plain_http(running: App) -> None:
     shown = "%{http_code} %{redirect_url}"
 
-    def asked(scheme: str, port: int) -> str:
+    def asked(scheme: str, port: int, path: str = "/page") -> str:
         show = ("curl", "-sko", "/dev/null", "-w", shown, "-H", f"X-Forwarded-Proto: {scheme}")
-        url = f"http{'s' * (port == 8443)}://127.0.0.1:{port}/page"
+        url = f"http{'s' * (port == 8443)}://127.0.0.1:{port}{path}"
         return compose(running.folder, "exec", "-T", "nginx", *show, url).strip()
 
     with value(running.folder, "redirect", "on"):
         wait_until(lambda: asked("http", 8080) == "308 https://127.0.0.1/page", within=20)
         assert asked("http", 8443) == "308 https://127.0.0.1/page"
         assert [asked(scheme, 8080) for scheme in ("https", "wss")] == ["200", "200"]
+        assert asked("http", 8080, "/.well-known/acme-challenge/none") == "200"
+    wait_until(lambda: asked("http", 8080) == "200", within=20)
 
 
 def test_one_client_may_send_ten_large_bodies_at_a_time(running: App) -> None:
