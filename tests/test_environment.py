@@ -150,6 +150,19 @@ def test_a_user_outside_the_group_docker_is_told_just_that(bare: Path) -> None:
     assert "is not in the group docker" in run(bare, "doctor", user=NOBODY).stdout
 
 
+def test_what_may_not_be_read_or_written_is_one_line(
+    bare: Path,
+) -> None:
+    engine(bare)
+    bare.chmod(0o555)
+    done = run(bare, "up", user=NOBODY)
+    assert done.stderr.splitlines()[-1].startswith("make up writes into this folder, and may not: it is")
+    bare.chmod(0o755)
+    (bare / ".env").touch(0o200)
+    [line] = run(bare, "stack", "status", user=NOBODY).stderr.splitlines()
+    assert " may not read .env. Type: sudo chown " in line
+
+
 @pytest.mark.parametrize(
     ("version", "outdated"),
     [("2.24.3", True), ("v1.29.2", True), ("2.24.4-desktop.1", False), ("v5.6.1", False)],

@@ -29,7 +29,7 @@ load_env() {
     local -A read=()
     in_env_file=()
     [ -f .env ] || return 0
-    [ -r .env ] || die "This user cannot read .env, which is $(stat -c %U .env)'s. Type: sudo chown $(id -un) .env"
+    [ -r .env ] || die "$(id -un) may not read .env. Type: sudo chown $(id -un) .env"
     while IFS= read -r line || [ -n "$line" ]; do
         number=$((number + 1)) line=${line%$'\r'} # edited on Windows
         [[ ! $line =~ ^[[:space:]]*(#.*)?$ ]] || continue
