@@ -74,7 +74,8 @@ def add(parser: LocustArgumentParser) -> None:
         "paths",
         type=paths_file,
         default="",
-        help="class Pages: a file with the paths to walk: a list, an access log or a HAR file",
+        help="class Pages: a file with the paths to walk: a list, an access log or a HAR file; "
+        "on Locust's page, its name in loadtest/mine",
     )
     option(
         "arrivals",

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 MOST = 100_000  # paths
 MOST_BYTES = 200_000_000  # of a file
+MINE = Path(__file__).parent / "mine"
 # nginx's, Apache's and our own log have the request in quotation marks.
 LOGGED = re.compile(r'"(GET|[A-Z]+) (/\S*) HTTP/[\d.]+"')
 PATH = re.compile(r"/[!-~]*")
@@ -19,15 +20,30 @@ def read(file: Path) -> list[str]:
     A line is a path, an address, whose path is taken, or a line of an access log, of which the GETs count.
     Empty lines and those that begin with # do not. A HAR file is what a browser's developer tools save: the
     GETs to the host of its first request. Raise ValueError if there is no path, or a line that is none of
-    these; OSError if the file cannot be read.
+    these; OSError if the file cannot be read. No message has words of the file: it may be another one.
     """
-    if file.stat().st_size > MOST_BYTES:
+    if not file.is_file():  # a device would be read for ever, and a pipe waited for
+        raise ValueError(f"{file.name} is not a file")
+    with file.open("rb") as opened:
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
         raise ValueError(f"{file.name} is larger than {MOST_BYTES // 1_000_000} MB")
-    text = file.read_text(errors="replace")
+    text = content.decode(errors="replace")
     found = of_har(text) if text.lstrip().startswith("{") else of_lines(text)
     if not found:
         raise ValueError(f"{file.name} has no path, such as /about")
     return found[:MOST]
+
+
+def file_of_page(name: str) -> str:
+    """The file in mine/ that the form of Locust's page names. Raise ValueError if it would be elsewhere.
+
+    Who types a command may read every file; who reaches the page may not.
+    """
+    file = (MINE / name).resolve()
+    if not file.is_relative_to(MINE.resolve()):
+        raise ValueError("the name of a file in loadtest/mine, such as paths.txt")
+    return str(file)
 
 
 @cache
@@ -42,7 +58,7 @@ def of_har(text: str) -> list[str]:
         requests = [entry["request"] for entry in json.loads(text)["log"]["entries"]]
         urls = [urlsplit(request["url"]) for request in requests if request["method"] == "GET"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"not a HAR file: {error!r}") from error
+        raise ValueError("not a HAR file") from error
     return [path_of(url.path, url.query) for url in urls if url.netloc == urls[0].netloc]
 
 
@@ -61,7 +77,7 @@ def of_lines(text: str) -> list[str]:
             url = urlsplit(words)
             words = path_of(url.path, url.query)
         if not PATH.fullmatch(words):
-            raise ValueError(f"line {number} is neither a path nor of an access log: {words[:80]!r}")
+            raise ValueError(f"line {number} is neither a path nor of an access log")
         found.append(words)
     return found
 

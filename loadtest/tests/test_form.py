@@ -63,6 +63,11 @@ def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: p
         ({"user_classes": "Walker"}, "There is no class 'Walker'; the classes are Audience, "),
         ({"user_classes": ""}, "Choose at least one class of users."),
         ({"user_classes": "Pages"}, "No user can take part in this run. Pages: there are no --paths."),
+        *(
+            ({"paths": name}, "paths: the name of a file in loadtest/mine, such as paths.txt")
+            for name in ("/run/player/account", "../../../proc/self/environ", "../web_password.py")
+        ),
+        ({"paths": "."}, "paths: mine is not a file"),
         ({"user_classes": "Crawler", "crawl": "0"}, "Crawler: there is no --crawl."),
         ({"arrivals": "4"}, "Reader: with --arrivals only Arrivals take part."),
     ],

@@ -39,8 +39,8 @@ def test_the_paths_of_a_file(tmp_path: Path, text: str, paths: list[str]) -> Non
     [
         ("", "has no path"),
         ("# nothing\n", "has no path"),
-        ("/\nabout us\n", "line 2 is neither a path nor of an access log: 'about us'"),
-        ("{}", "not a HAR file"),
+        ("/\nabout us\n", "line 2 is neither a path nor of an access log$"),
+        ("{}", "not a HAR file$"),
     ],
 )
 def test_a_file_without_paths(tmp_path: Path, text: str, message: str) -> None:
@@ -48,3 +48,8 @@ def test_a_file_without_paths(tmp_path: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
         walk.read(file)
+
+
+def test_a_device_is_not_read() -> None:
+    with pytest.raises(ValueError, match="zero is not a file"):
+        walk.read(Path("/dev/zero"))

@@ -14,6 +14,7 @@ from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 from locust.web import WebUI
 from werkzeug.datastructures import MultiDict
 
+import walk
 from shapes import Shape
 from users import taking_part
 from web_ui.guard import reject
@@ -59,6 +60,8 @@ def complete(form: MultiDict[str, str]) -> None:
         if convert and field in defaults and not form[field].strip():
             form[field] = str(defaults[field])
         try:
+            if field == "paths" and form[field] not in ("", defaults[field]):
+                form[field] = walk.file_of_page(form[field])
             if callable(convert) and form[field]:
                 convert(form[field])
         except (ValueError, ArgumentTypeError) as error:
