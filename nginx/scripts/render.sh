@@ -132,13 +132,13 @@ NAME_SERVERS=${NAME_SERVERS:-127.0.0.1}
 # listeners/ and streams/: the ports that are published, and the proxies in front of them.
 # With the PROXY protocol they state the address alone: a header X-Forwarded-Proto would be the client's own.
 case $PROXY_PROTOCOL in
-on) REAL_IP_HEADER=proxy_protocol proxied=' proxy_protocol' PROXIES='' ;;
-off) REAL_IP_HEADER=X-Forwarded-For proxied='' PROXIES=$(each "$TRUSTED_PROXIES" '%s yes;') ;;
+on) REAL_IP_HEADER=proxy_protocol PROXIED=' proxy_protocol' PROXIES='' ;;
+off) REAL_IP_HEADER=X-Forwarded-For PROXIED='' PROXIES=$(each "$TRUSTED_PROXIES" '%s yes;') ;;
 esac
 [ "$TRUSTED_PROXIES" ] || REAL_IP_HEADER=proxy_protocol # that of Locust's crawlers
 TRUSTED=$(each "$TRUSTED_PROXIES" 'set_real_ip_from %s;')
-STAGE_LISTENERS=$(listen "$LISTEN_STAGE" "sndbuf=64k$proxied")
-POLICY_LISTENERS=$(listen "$LISTEN_POLICY" "$proxied")
+STAGE_IPV6=$(ipv6_too "$LISTEN_STAGE" || echo '#')
+POLICY_LISTENERS=$(listen "$LISTEN_POLICY" "$PROXIED")
 LOCUST_LISTENERS=$(listen "$LISTEN_LOCUST")
 
 # HTTP/2 is a directive since nginx 1.25.1; before that it was a parameter of `listen`, which newer versions warn about.
@@ -147,7 +147,7 @@ if at_least 1.25.1; then
 else
     HTTP2_PARAMETER=' http2' HTTP2_DIRECTIVE=''
 fi
-PUBLIC_LISTENERS=$(listen "$LISTEN_HTTP" "$proxied" && listen "$LISTEN_HTTPS" "ssl$HTTP2_PARAMETER$proxied")
+PUBLIC_LISTENERS=$(listen "$LISTEN_HTTP" "$PROXIED" && listen "$LISTEN_HTTPS" "ssl$HTTP2_PARAMETER$PROXIED")
 set +a
 
 # --- The files.
@@ -190,7 +190,8 @@ for name in $THEATRES; do
     THEATRE=$name
     THEATRE_SERVER=$(server "$address") THEATRE_STAGE_SERVER=$(server "$stage_address")
     THEATRE_STAGE_UPSTREAM=$(upstream "$name" "$stage_address")
-    THEATRE_STAGE_LISTENERS=$(listen "$(listener "$LISTEN_THEATRES_STAGE" $number)" "sndbuf=64k$proxied")
+    THEATRE_LISTEN_STAGE=$(listener "$LISTEN_THEATRES_STAGE" $number)
+    THEATRE_IPV6=$(ipv6_too "$THEATRE_LISTEN_STAGE" || echo '#')
     THEATRE_LISTEN_LOAD_STAGE=$(listener "$LISTEN_THEATRES_LOAD_STAGE" $number)
     UPSTAGE_NAMES=$(theatre_names "$name" | paste -s -d ' ' -)
     UPSTAGE_BACKEND=$(upstream "$name" "$address")

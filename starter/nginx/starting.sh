@@ -29,13 +29,16 @@ more_files() {
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
 }
 
-# listen PORT [PARAMETERS]: a directive for IPv4 and one for IPv6, if the kernel has it.
+# ipv6_too LISTENER: it is a port, and the kernel has IPv6.
+ipv6_too() {
+    case $1 in *:*) return 1 ;; esac
+    [ -e /proc/net/if_inet6 ]
+}
+
+# listen LISTENER [PARAMETERS]: a directive for IPv4, and one for IPv6.
 listen() {
     echo "listen $1 ${2:-};"
-    case $1 in
-    *:*) ;;
-    *) [ ! -e /proc/net/if_inet6 ] || echo "listen [::]:$1 ${2:-};" ;;
-    esac
+    ! ipv6_too "$1" || echo "listen [::]:$1 ${2:-};"
 }
 
 # each WORDS FORMAT: a line for each of the words.
