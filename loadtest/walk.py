@@ -20,7 +20,7 @@ def read(file: Path) -> list[str]:
     A line is a path, an address, whose path is taken, or a line of an access log, of which the GETs count.
     Empty lines and those that begin with # do not. A HAR file is what a browser's developer tools save: the
     GETs to the host of its first request. Raise ValueError if there is no path, or a line that is none of
-    these; OSError if the file cannot be read. No message has words of the file: it may be another one.
+    these; OSError if the file cannot be read. No error quotes the file, which may be a secret one.
     """
     if not file.is_file():  # a device would be read for ever, and a pipe waited for
         raise ValueError(f"{file.name} is not a file")
@@ -38,7 +38,7 @@ def read(file: Path) -> list[str]:
 def file_of_page(name: str) -> str:
     """The file in mine/ that the form of Locust's page names. Raise ValueError if it would be elsewhere.
 
-    Who types a command may read every file; who reaches the page may not.
+    A command can name any file; the page cannot, because other people reach it.
     """
     file = (MINE / name).resolve()
     if not file.is_relative_to(MINE.resolve()):

@@ -18,7 +18,7 @@ BASICS = shlex.split("""
 LIBRARIES = ("bin/lib/common.sh", "bin/lib/modes.sh", "bin/lib/containers.sh", "bin/lib/settings.sh")
 
 
-NOBODY = 65534 if os.getuid() == 0 else None  # the user: nothing is installed for it
+UNPRIVILEGED = 65534 if os.getuid() == 0 else None  # the user: nothing is installed for it
 
 
 def files(folder: Path) -> set[Path]:

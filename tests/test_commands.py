@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.bare import NOBODY, compose_file, engine, files, functions, note, run
+from tests.bare import UNPRIVILEGED, compose_file, engine, files, functions, note, run
 
 
 def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> None:
     before = files(bare)
-    done = run(bare, "up", user=NOBODY)
+    done = run(bare, "up", user=UNPRIVILEGED)
     assert done.returncode == 1
     lines = (done.stdout + done.stderr).splitlines()
     assert len(lines) == 1, lines
@@ -40,7 +40,7 @@ def test_nothing_usable_is_one_clear_line_and_changes_nothing(bare: Path) -> Non
 def test_a_setting_that_cannot_be_used_is_refused(
     bare: Path, command: str, settings: dict[str, str], complaint: str
 ) -> None:
-    done = run(bare, command, user=NOBODY, **settings)
+    done = run(bare, command, user=UNPRIVILEGED, **settings)
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert complaint in line

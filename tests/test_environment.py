@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bare import NOBODY, engine, files, functions, run
+from tests.bare import UNPRIVILEGED, engine, files, functions, run
 from tests.stack import REPO
 from tests.support.ports import free_port_range, free_ports
 
@@ -37,7 +37,7 @@ def test_doctor_names_what_is_missing_and_what_to_type(bare: Path, family: socke
     taken, free = free_ports(2)
     address = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}[family]
     with socket.create_server((address, taken), family=family):
-        done = run(bare, "doctor", HTTP_PORT=str(taken), SWF_PORT=str(free), user=NOBODY)
+        done = run(bare, "doctor", HTTP_PORT=str(taken), SWF_PORT=str(free), user=UNPRIVILEGED)
     report = done.stdout.splitlines()
     assert any("container engine" in line and "sudo make up" in line for line in report), done
     assert any("varnish" in line and "apt-get install" in line for line in report)
@@ -143,23 +143,21 @@ def test_a_stack_of_another_checkout_is_left_alone(bare: Path, tmp_path: Path) -
 def test_a_user_outside_the_group_docker_is_told_just_that(bare: Path) -> None:
     engine(bare, "info|ps*) echo 'permission denied while trying to connect' >&2; exit 1")
     for command in (("up",), ("stack", "status"), ("stack", "down"), ("backup",)):
-        done = run(bare, *command, user=NOBODY)
+        done = run(bare, *command, user=UNPRIVILEGED)
         [line] = done.stderr.splitlines()
         assert "is not in the group docker. Type: sudo usermod -aG docker " in line
         assert done.returncode == 1
-    assert "is not in the group docker" in run(bare, "doctor", user=NOBODY).stdout
+    assert "is not in the group docker" in run(bare, "doctor", user=UNPRIVILEGED).stdout
 
 
-def test_what_may_not_be_read_or_written_is_one_line(
-    bare: Path,
-) -> None:
+def test_what_may_not_be_read_or_written_is_one_line(bare: Path) -> None:
     engine(bare)
     bare.chmod(0o555)
-    done = run(bare, "up", user=NOBODY)
+    done = run(bare, "up", user=UNPRIVILEGED)
     assert done.stderr.splitlines()[-1].startswith("make up writes into this folder, and may not: it is")
     bare.chmod(0o755)
     (bare / ".env").touch(0o200)
-    [line] = run(bare, "stack", "status", user=NOBODY).stderr.splitlines()
+    [line] = run(bare, "stack", "status", user=UNPRIVILEGED).stderr.splitlines()
     assert " may not read .env. Type: sudo chown " in line
 
 

@@ -53,3 +53,8 @@ def test_a_file_without_paths(tmp_path: Path, text: str, message: str) -> None:
 def test_a_device_is_not_read() -> None:
     with pytest.raises(ValueError, match="zero is not a file"):
         walk.read(Path("/dev/zero"))
+
+
+def test_the_page_names_a_file_of_one_folder() -> None:
+    file = str(walk.MINE / "paths.txt")
+    assert walk.file_of_page("paths.txt") == walk.file_of_page(file) == file

@@ -130,13 +130,8 @@ NAME_SERVERS=${NAME_SERVERS:-$(name_servers "${RESOLV_CONF:-/etc/resolv.conf}")}
 NAME_SERVERS=${NAME_SERVERS:-127.0.0.1}
 
 # listeners/ and streams/: the ports that are published, and the proxies in front of them.
-# With the PROXY protocol they state the address alone: a header X-Forwarded-Proto would be the client's own.
-case $PROXY_PROTOCOL in
-on) REAL_IP_HEADER=proxy_protocol PROXIED=' proxy_protocol' PROXIES='' ;;
-off) REAL_IP_HEADER=X-Forwarded-For PROXIED='' PROXIES=$(each "$TRUSTED_PROXIES" '%s yes;') ;;
-esac
+trust "$TRUSTED_PROXIES" "$PROXY_PROTOCOL"
 [ "$TRUSTED_PROXIES" ] || REAL_IP_HEADER=proxy_protocol # that of Locust's crawlers
-TRUSTED=$(each "$TRUSTED_PROXIES" 'set_real_ip_from %s;')
 STAGE_IPV6=$(ipv6_too "$LISTEN_STAGE" || echo '#')
 POLICY_LISTENERS=$(listen "$LISTEN_POLICY" "$PROXIED")
 LOCUST_LISTENERS=$(listen "$LISTEN_LOCUST")
@@ -147,7 +142,7 @@ if at_least 1.25.1; then
 else
     HTTP2_PARAMETER=' http2' HTTP2_DIRECTIVE=''
 fi
-PUBLIC_LISTENERS=$(listen "$LISTEN_HTTP" "$PROXIED" && listen "$LISTEN_HTTPS" "ssl$HTTP2_PARAMETER$PROXIED")
+PUBLIC_LISTENERS=$(listen "$LISTEN_HTTP" "$PROXIED" && listen "$LISTEN_HTTPS" "ssl$HTTP2_PARAMETER $PROXIED")
 set +a
 
 # --- The files.

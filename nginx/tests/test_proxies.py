@@ -2,6 +2,7 @@
 
 import socket
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,7 @@ def test_the_proxy_protocol_states_the_client_on_every_port(fresh: NginxServer) 
     assert fresh.varnish.requests[-1].headers["x-real-ip"] == "198.18.0.1"
 
 
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="the kernel has no IPv6")
 def test_public_ports_listen_for_ipv6_too(fresh: NginxServer) -> None:
     ports = free_ports(3)
     fresh.settings |= dict(

@@ -37,27 +37,19 @@ fi
 ln -sf "$CERTIFICATE" /run/tls/fullchain.pem
 ln -sf "$CERTIFICATE_KEY" /run/tls/privkey.pem
 
-# The proxies whose statements about a client are believed. With the PROXY protocol they state its
-# address alone: a header X-Forwarded-Proto would be the client's own.
 case $TRUSTED_PROXIES in
 *[!0-9a-fA-F.:/\ ]*)
     die "TRUSTED_PROXIES has addresses and networks, such as 10.0.0.0/8, not '$TRUSTED_PROXIES'"
     ;;
 esac
-case $PROXY_PROTOCOL in
-on) header=proxy_protocol protocol=proxy_protocol && : >proxies ;;
-off) header=X-Forwarded-For protocol='' && each "$TRUSTED_PROXIES" '%s yes;' >proxies ;;
-*) die "PROXY_PROTOCOL must be on or off, not '$PROXY_PROTOCOL'" ;;
-esac
-{
-    echo "real_ip_header $header; real_ip_recursive on;"
-    each "$TRUSTED_PROXIES" 'set_real_ip_from %s;'
-} >real_ip.conf
+trust "$TRUSTED_PROXIES" "$PROXY_PROTOCOL"
+echo "real_ip_header $REAL_IP_HEADER; real_ip_recursive on; $TRUSTED" >real_ip.conf
+echo "$PROXIES" >proxies
 
 # 8081 is for a load test, and never redirects.
 {
-    listen 8080 "$protocol"
-    listen 8443 "ssl $protocol"
+    listen 8080 "$PROXIED"
+    listen 8443 "ssl $PROXIED"
     listen 8081
 } >listen.conf
 case $HTTPS_REDIRECT in

@@ -37,8 +37,23 @@ ipv6_too() {
 
 # listen LISTENER [PARAMETERS]: a directive for IPv4, and one for IPv6.
 listen() {
-    echo "listen $1 ${2:-};"
-    ! ipv6_too "$1" || echo "listen [::]:$1 ${2:-};"
+    # shellcheck disable=SC2086  # several, or none
+    set -- "$1" ${2:-}
+    echo "listen $*;"
+    ! ipv6_too "$1" || echo "listen [::]:$*;"
+}
+
+# trust PROXIES PROTOCOL: sets what nginx reads about the proxies whose statements about a client are
+# believed. With the PROXY protocol (on) they state its address alone: a header X-Forwarded-Proto
+# would be the client's own.
+trust() {
+    TRUSTED=$(each "$1" 'set_real_ip_from %s;')
+    case $2 in
+    on) REAL_IP_HEADER=proxy_protocol PROXIED=proxy_protocol PROXIES='' ;;
+    off) REAL_IP_HEADER=X-Forwarded-For PROXIED='' PROXIES=$(each "$1" '%s yes;') ;;
+    *) die "PROXY_PROTOCOL must be on or off, not '$2'" ;;
+    esac
+    export TRUSTED REAL_IP_HEADER PROXIED PROXIES
 }
 
 # each WORDS FORMAT: a line for each of the words.

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from select import select
 
 import pytest
 
@@ -142,7 +143,9 @@ def test_one_client_may_send_ten_large_bodies_at_a_time(running: App) -> None:
             upload.putrequest("POST", "/echo")
             upload.putheader("Content-Length", "200000")
             upload.endheaders(b"x")
-        refused = uploads[-1].getresponse()
+        sockets = {upload.sock: upload for upload in uploads}
+        wait_until(lambda: len(select(sockets, (), (), 0)[0]) == 2)
+        refused = sockets[select(sockets, (), (), 0)[0][0]].getresponse()
         assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
         assert "more than its share" in refused.read().decode()
         assert ask("/echo", "POST", body=b"x").status == 200
