@@ -43,9 +43,9 @@ listen() {
     ! ipv6_too "$1" || echo "listen [::]:$*;"
 }
 
-# trust PROXIES PROTOCOL: sets what nginx reads about the proxies whose statements about a client are
-# believed. With the PROXY protocol (on) they state its address alone: a header X-Forwarded-Proto
-# would be the client's own.
+# trust PROXIES PROTOCOL: sets what nginx reads about the proxies whose statements about a client
+# are believed. With the PROXY protocol (on) they state its address alone: a header
+# X-Forwarded-Proto would be the client's own.
 trust() {
     TRUSTED=$(each "$1" 'set_real_ip_from %s;')
     case $2 in
