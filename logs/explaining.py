@@ -8,11 +8,10 @@ from .varnishlog import Request, Transaction
 # What nginx logs as `answered` (nginx/logging/outcome.conf) of requests that Varnish's log does not have.
 BY_NGINX = {
     "nginx:hit": "nginx has a copy of this second",
-    "nginx:stale": "Varnish does not answer",
     "nginx:disk": "nginx reads the file",
     "nginx:error": "nginx's upstream does not answer",
     "nginx:synth": "nginx answers by itself",
-    "backend:none": "this way has no cache",
+    "backend:none": "no cache was asked",
     "varnish:refused": "it refuses such a message before any rule",
 }
 
@@ -69,8 +68,12 @@ def expired(seen: Request) -> str:
     ago = f"expired {-seen.remaining:.0f} s ago"
     if not seen.fetches:
         return f"{ago}; another request fetches"
-    failed = any("BACKEND_ERROR" in fetch.calls for fetch in seen.fetches)
+    failed = any("BACKEND_ERROR" in fetch.calls or _abandoned_error(fetch) for fetch in seen.fetches)
     return f"{ago}; the backend fails" if failed else f"{ago}; fetched in the background"
+
+
+def _abandoned_error(fetch: Transaction) -> bool:
+    return "abandon" in fetch.all("VCL_return") and (fetch.first("BerespStatus") or "") >= "500"
 
 
 def absent(seen: Request) -> str:
@@ -109,7 +112,11 @@ def stored(seen: Request, fetch: Transaction) -> str:
         return ""
     if "PASS" in seen.client.calls:
         return "not stored: it is a pass"
+    if "abandon" in fetch.all("VCL_return"):
+        return "not stored: the copy stays"
     _, ttl, grace, *_, storable = fetch.last_ttl
+    if storable != "cacheable" and ttl == "0":
+        return "not stored; each who waits for it asks the backend"
     if storable != "cacheable":
         return f"not stored; for {ttl} s requests for this do not wait for each other (hit-for-miss)"
     if grace == "0":

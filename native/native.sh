@@ -43,6 +43,7 @@ stack_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/de
 # The distribution packages that this machine lacks for native mode.
 missing_native_packages() {
     has nginx || echo nginx
+    [ -e /usr/lib/nginx/modules/ngx_http_js_module.so ] || echo libnginx-mod-http-js # for an application of your own
     [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] || nginx -V 2>&1 | grep -q -- '--with-stream ' || echo libnginx-mod-stream
     has varnishd || echo varnish
     has envsubst || echo gettext-base

@@ -140,7 +140,7 @@ def kustomization() -> str:
     for folder in folders:
         if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):
             continue
-        kinds = (".conf", ".template", ".html", ".sh", ".vcl", ".xml")
+        kinds = (".conf", ".template", ".html", ".sh", ".vcl", ".xml", ".js", ".txt")
         names = sorted(str(file.relative_to(REPO)) for file in folder.iterdir() if file.suffix in kinds)
         wrapped = textwrap.fill(", ".join(names), 110, break_on_hyphens=False).replace("\n", "\n      ")
         text += f"  - name: {str(folder.relative_to(REPO)).replace('/', '-')}\n    files: [{wrapped}]\n"

@@ -17,7 +17,6 @@ sub vcl_recv {
 }
 sub vcl_backend_response {
     set beresp.http.X-Own-App = "yes";
-    unset beresp.http.X-Accel-Redirect; # our nginx takes no orders from the application
     unset beresp.http.X-Small; # microcache.vcl
 }
 
@@ -29,9 +28,12 @@ sub say_unavailable {
 include "pages.vcl";
 include "starter/varnish/analytics.vcl";
 include "rules.vcl"; # your own, and a recipe: written by start.sh
+include "starter/varnish/headers.vcl";
 include "starter/varnish/purge.vcl";
 include "starter/varnish/normalise.vcl";
 include "starter/varnish/cookies.vcl";
+include "starter/varnish/overflow.vcl";
+include "starter/varnish/orders.vcl";
 include "starter/varnish/stale.vcl";
 include "starter/varnish/keep.vcl";
 include "reject.vcl";

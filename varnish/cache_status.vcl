@@ -55,7 +55,9 @@ sub vcl_deliver {
         }
         set req.http.Cache-Status = req.http.Cache-Status + "; ttl=" + std.integer(duration=obj.ttl, fallback=0);
     }
-    if (req.http.X-Outcome != "hit" && req.http.X-Outcome != "miss") {
+    if (req.http.X-Outcome == "pass" && req.http.X-Unusual) { # of an application of your own (app.vcl)
+        set req.http.Cache-Status = req.http.Cache-Status + {"; detail="header "} + req.http.X-Unusual + {"""};
+    } elsif (req.http.X-Outcome != "hit" && req.http.X-Outcome != "miss") {
         set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
     }
     call write_report;

@@ -2,17 +2,23 @@
 # other words (app.vcl), and its own error pages.
 
 sub vcl_backend_response {
-    # To a visitor its 5xx is our page. A passed request (a POST, the workshop) gets UpStage's own, because a player is at work
-    # there and needs to read it.
-    if (beresp.status >= 500 && !bereq.uncacheable) {
-        return (error(503));
+    if (beresp.status >= 500 && !bereq.uncacheable && !bereq.is_bgfetch && bereq.retries == 0) {
+        return (retry);
     }
 }
 
+# A restarting backend drops connections: repeat the request, where repeating does no harm.
 sub vcl_backend_error {
-    # A restarting backend drops connections: repeat the request, where repeating does no harm.
     if (!bereq.is_bgfetch && bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
+    }
+}
+
+# To a visitor its 5xx is our page. A passed request (a POST, the workshop) gets UpStage's own, because a player is at work
+# there and needs to read it.
+sub vcl_deliver {
+    if (resp.status >= 500 && !resp.http.X-Failed && req.http.X-Outcome != "pass") {
+        call unavailable;
     }
 }
 

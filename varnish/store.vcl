@@ -3,6 +3,10 @@
 sub vcl_backend_response {
     # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
+    if (beresp.status >= 300 && !bereq.uncacheable) {
+        std.log("rule: not a 200");
+        call for_who_asked_alone; # stale.vcl
+    }
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;
     }

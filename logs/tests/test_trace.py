@@ -101,7 +101,7 @@ def test_the_request_its_tree_and_the_reasons(origin: Origin, traced: Callable[.
     [
         ("nginx:disk", "-", "    nginx reads the file"),
         ("nginx:disk", "varnish; hit, nginx; detail=disk", "varnish: its log no longer has the request"),
-        ("nginx:stale", "nginx; hit; detail=stale", "    Varnish does not answer"),
+        ("backend:none", "nginx; fwd=bypass", "    no cache was asked"),
         ("varnish:hit", "varnish; hit, nginx; fwd=uri-miss", "varnish: its log no longer has the request"),
     ],
 )
@@ -110,7 +110,7 @@ def test_why_varnish_has_no_record(answered: str, cache: str, said: str, traced:
 
 
 def test_without_varnish_the_others_still_tell(traced: Callable[..., str]) -> None:
-    said = traced("/media/a", "nginx; hit; detail=stale", "nginx:stale", AWAY="varnish")
+    said = traced("/media/a", "nginx; detail=error", "nginx:error", AWAY="varnish")
     assert said.endswith("\n\nvarnish: varnish is not running.\n")
 
 

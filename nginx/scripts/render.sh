@@ -177,6 +177,10 @@ filled=$(settings)
 write_files
 mkdir -p "$GENERATED_FOLDER/starter"
 cp -f ../starter/nginx/*.conf "$GENERATED_FOLDER/starter/" # our files include some of them
+if [ "$APP" ]; then
+    cp -f ../starter/nginx/headers.* "$GENERATED_FOLDER/starter/"
+    write_headers "$GENERATED_FOLDER/starter" "$GENERATED_FOLDER/starter" "$APP_HEADERS"
+fi
 
 number=0
 for name in $THEATRES; do

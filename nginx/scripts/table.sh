@@ -34,6 +34,7 @@ check 'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOS
 check 'HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path' \
     '([0-9A-Za-z._-]+:[0-9]{1,5}|http://[0-9A-Za-z._-]+(:[0-9]{1,5})?|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*(:[0-9]{1,5})?)/?' \
     APP=
+check 'names of request headers, such as X-Theme, separated by spaces' '[0-9A-Za-z -]*' APP_HEADERS=
 check 'an IP address of this machine, or 0.0.0.0' '([0-9]{1,3}[.]){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' BIND_ADDR=
 check 'IPv4 addresses, separated by spaces' '([0-9]{1,3}[.]){3}[0-9]{1,3}( ([0-9]{1,3}[.]){3}[0-9]{1,3})*' MACHINES=
 check 'PORT or ADDRESS:PORT' '([0-9.]+:|\[[0-9A-Fa-f:.]+\]:)?[0-9]{1,5}' LISTEN_HTTP=8080 LISTEN_HTTPS=8443 LISTEN_LOAD=8000 \

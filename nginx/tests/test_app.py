@@ -238,6 +238,82 @@ def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
     assert len(site.varnish.requests) == 2
 
 
+CHROMIUM = {
+    "accept": "text/html,*/*;q=0.8",
+    "accept_encoding": "gzip, deflate, br, zstd",
+    "accept_language": "de-CH,de;q=0.9",
+    "cache_control": "max-age=0",
+    "cf_ray": "9a1-ZRH",
+    "purpose": "prefetch",
+    "referer": "http://app.localhost/",
+    "sec_ch_ua": '"Chromium";v="142"',
+    "sec_fetch_site": "none",
+    "sec_new_field": "?1",
+    "upgrade_insecure_requests": "1",
+    "user_agent": "Mozilla/5.0",
+    "via": "2 proxy",
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "unusual"),
+    [
+        ({}, None),
+        ({"x_accel_mapping": "/=/search/"}, "x-accel-mapping"),
+        ({"x_sendfile_type": "X-Accel-Redirect"}, "x-sendfile-type"),
+        ({"x_http_method_override": "DELETE"}, "x-http-method-override"),
+        ({"x_forwarded_prefix": "/evil", "x_unusual": "evil", "x_variant": "evil"}, None),
+        ({"x_" + "a" * 99: "1"}, "x-" + "a" * 62),
+    ],
+)
+def test_varnish_learns_which_header_browsers_do_not_send(
+    site: Site, fields: dict[str, str], unusual: str | None
+) -> None:
+    site.request("/", HOST, "GET", None, b"", "", **CHROMIUM, **fields)
+    heard = site.varnish.requests[0].headers
+    assert (heard.get("x-unusual"), heard.get("x-variant")) == (unusual, None)
+    assert "evil" not in str(heard)
+    assert not {"via", "cf-ray"} & set(heard)
+
+
+def test_what_scripts_ask_for_has_copies_of_its_own() -> None:
+    def kept(request: Request) -> bytes:
+        body = f"{request.headers.get('hx-request')} {request.headers.get('cf-ray')}"
+        return response(body, x_accel_expires="60", cache_status="varnish; hit")
+
+    with Site(APP_HEADERS="X-Theme CF-Ray") as server:
+        server.start()
+        server.varnish.answer = kept
+        asked = [{}, {"hx_request": "true"}, {"hx_request": "1"}, {"x_theme": "1"}, {"cf_ray": "9"}]
+        for fields in asked * 2:
+            text = server.request("/", HOST, "GET", None, b"", "", **fields).text
+            assert text == f"{fields.get('hx_request')} {fields.get('cf_ray')}"
+        variants = [request.headers.get("x-variant", "") for request in server.varnish.requests]
+        assert len(variants) == len(set(variants)) == len(asked)
+        assert [len(variant) for variant in variants] == [0, 64, 64, 64, 64]
+        assert {request.headers.get("x-unusual") for request in server.varnish.requests} == {None}
+
+
+def test_what_varnish_has_no_place_for_or_cannot_answer_goes_straight_to_the_application(site: Site) -> None:
+    site.varnish.answer = lambda _: response("", "503 Busy", x_accel_redirect="@straight")
+    assert site.request("/poll?x=1", HOST).text == "app"
+    site.varnish.close()
+    try:
+        assert site.request("/poll?x=2", HOST, "HEAD").status == 200
+        assert site.request("/poll?x=3", HOST).text == "app"
+    finally:
+        site.varnish.listen()
+    assert [request.target for request in site.app.requests] == [f"/poll?x={number}" for number in (1, 2, 3)]
+    assert not {"x-unusual", "x-variant", "x-own-app"} & set(site.app.requests[0].headers)
+
+
+@pytest.mark.parametrize(("method", "accept"), [("POST", "*/*"), ("GET", "text/event-stream")])
+def test_an_order_of_the_application_is_not_followed(site: Site, method: str, accept: str) -> None:
+    for order in ("/.nginx/health", "@held_open", "/other"):
+        site.app.answer = lambda _, to=order: response("own", x_accel_redirect=to, x_accel_limit_rate="1")
+        assert site.request("/", HOST, method, accept=accept).text == "own"
+
+
 @pytest.mark.parametrize(("method", "accept"), [("POST", "*/*"), ("GET", "text/event-stream")])
 def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, method: str, accept: str) -> None:
     """Twenty uploads of four clients wait, and one more is refused; UpStage takes its own."""

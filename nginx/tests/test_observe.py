@@ -181,21 +181,18 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
         assert re.fullmatch("[0-9a-f]{16}", line.span)
 
 
-def test_nginxs_own_copies_and_a_stale_one(nginx: Observed) -> None:
-    lifetimes = {"/stages/kept": "60", "/stages/short": "1"}
-    nginx.varnish.answer = lambda request: response(
-        "x", server_timing=HIT, x_accel_expires=lifetimes[request.target]
-    )
-    for path in lifetimes:
-        assert nginx.classified(path) == "upstage.localhost stage 200 stranger varnish:hit"
+def test_nginxs_own_copies_and_upstage_without_varnish(nginx: Observed) -> None:
+    nginx.varnish.answer = lambda _: response("x", server_timing=HIT, x_accel_expires="60")
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger varnish:hit"
     assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger nginx:hit"
     nginx.varnish.close()
     try:
-        stale = "upstage.localhost stage 200 stranger nginx:stale"
-        wait_until(lambda: nginx.classified("/stages/short") == stale)
-        # Without a copy it is nginx's own page, but the kind is still that of the request.
+        assert nginx.classified("/stages/new") == "upstage.localhost stage 200 stranger backend:none"
+        nginx.backend.close()
+        # nginx's own page, but the kind is still that of the request.
         assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 stranger nginx:error"
     finally:
+        nginx.backend.listen()
         nginx.varnish.listen()
 
 

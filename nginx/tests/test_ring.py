@@ -88,6 +88,7 @@ def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
             time.sleep(5)
         return response(before.get(request.target, ""))
 
+    ring.backend.delay = 5
     for varnish in ring.varnishes:
         varnish.forget()
         varnish.answer = answer

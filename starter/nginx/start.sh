@@ -43,6 +43,7 @@ case $TRUSTED_PROXIES in
     ;;
 esac
 trust "$TRUSTED_PROXIES" "$PROXY_PROTOCOL"
+write_headers /etc/nginx /run/settings "$APP_HEADERS"
 echo "real_ip_header $REAL_IP_HEADER; real_ip_recursive on; $TRUSTED" >real_ip.conf
 echo "$PROXIES" >proxies
 

@@ -61,3 +61,57 @@ each() {
     # shellcheck disable=SC2059,SC2086  # the format is one; several words
     [ ! "$1" ] || printf "$2\n" $1
 }
+
+# write_headers SOURCE FOLDER APP_HEADERS: of SOURCE/headers.txt, FOLDER/claims.conf, which has
+# `proxy_set_header`, and FOLDER/headers.conf, for `http`.
+write_headers() {
+    case $3 in
+    *[!0-9A-Za-z\ -]*)
+        die "APP_HEADERS has names of request headers, such as 'X-Theme X-Shop', not '$3'"
+        ;;
+    esac
+    awk -v source="$1" -v folder="$2" -v app_headers="$3" '
+        function keep_apart(name) {
+            key = key name " "
+            gsub("-", "_", name)
+            values = values "$http_" name
+        }
+        BEGIN {
+            claims = folder "/claims.conf"
+            printf "" >claims
+            count = split(tolower(app_headers), more)
+            for (i = 1; i <= count; i++) {
+                added[more[i]] = 1
+                usual = usual more[i] " "
+                keep_apart(more[i])
+            }
+        }
+        $1 == "written" {
+            usual = usual tolower($2) " "
+            sub(/^written +/, "")
+            print "proxy_set_header " $0 ";" >claims
+        }
+        $1 ~ /^(sent|key|dropped)$/ {
+            for (i = 2; i <= NF; i++) {
+                name = tolower($i)
+                if (name in added) {
+                    continue
+                }
+                usual = usual name " "
+                if ($1 == "key") {
+                    keep_apart(name)
+                }
+                if ($1 == "dropped") {
+                    print "proxy_set_header " $i " \"\";" >claims
+                }
+            }
+        }
+        END {
+            print "js_import headers from " source "/headers.js;"
+            print "js_set $unusual_header headers.unusual;"
+            print "js_set $hash_of_headers headers.variant;"
+            print "map \"\" $usual_headers {\n    default \" " usual "\";\n}"
+            print "map \"\" $key_headers {\n    default \" " key "\";\n}"
+            print "map \"" values "\" $variant {\n    \"\" \"\";\n    default $hash_of_headers;\n}"
+        }' "$1/headers.txt" >"$2/headers.conf"
+}

@@ -6,10 +6,6 @@ sub vcl_recv {
         unset req.http.X-Old;
         unset req.http.X-Static;
         unset req.http.Cache-Status;
-        # By these, frameworks take a GET for another method, and no copy's key has them.
-        unset req.http.X-HTTP-Method-Override;
-        unset req.http.X-HTTP-Method;
-        unset req.http.X-Method-Override;
         # CGI programs read it as the variable HTTP_PROXY (https://httpoxy.org).
         unset req.http.Proxy;
         call keep_one_address;

@@ -33,9 +33,9 @@ sub vcl_backend_response {
 # What is for one person, has no lifetime, or would drive everything else out: large files, and
 # streams of unknown length that are not text.
 #
-# It leaves a mark instead: for a minute this address passes, so that ranges, If-None-Match and the
-# parts of a stream reach the application and the client. If the cookie was the reason, a client
-# without one may still make a copy.
+# A page leaves a mark instead: for a minute its address passes, so that ranges, If-None-Match and
+# the parts of a stream reach the application and the client. If the cookie was the reason, a client
+# without one may still make a copy. An error and a redirect leave none.
 sub forbid_what_is_not_for_all {
     if (beresp.ttl <= 0s ||
         beresp.http.Set-Cookie ||
@@ -54,6 +54,9 @@ sub forbid_what_is_not_for_all {
             ", Set-Cookie " + regsub(beresp.http.Set-Cookie, "=.*", ""));
         if (std.integer(beresp.http.Content-Length, 0) > 8388608) {
             std.log("rule: above 8 MB");
+        }
+        if (beresp.status >= 300) {
+            call for_who_asked_alone; # stale.vcl
         }
         set beresp.http.X-Not-Kept = "yes";
         if (!bereq.http.Cookie) {

@@ -13,6 +13,9 @@ sub vcl_pass {
     if (req.is_hitpass) {
         set req.http.Cache-Status = "fwd=bypass; detail=hit-for-pass";
     }
+    if (req.http.X-Unusual) {
+        set req.http.Cache-Status = {"fwd=bypass; detail="header "} + req.http.X-Unusual + {"""};
+    }
     if (req.http.Cookie) {
         set req.http.Cache-Status = "fwd=bypass; detail=cookie";
     }

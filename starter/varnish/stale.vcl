@@ -5,10 +5,17 @@
 #   longer              the new page; if that fails, the old copy, until a day after it has expired
 #   there is no copy    the application's own error page; `unavailable`, if there is no answer
 #
-# Clients who wait for the same page share its failure: otherwise each would wait for its own, one
-# after another. It is an object, fresh for those who came before it (lifetimes are compared with
-# the time of the request). It must not replace the old copy, so it has to be known before the fetch
-# whether there is one: X-Old is "seen" from when a copy was too old, "failed" when no new one came.
+# Who waits for the same page shares what concerns all: no connection, no answer in time, half of
+# one. Otherwise each would wait for its own, one after another. Such a failure is an object, fresh
+# for those who came before it (lifetimes are compared with the time of the request).
+#
+# What the application has written counts for the client that asked, because something in its
+# request may be the reason: each who waits fetches the page itself, side by side
+# (for_who_asked_alone). There the object is one of hit-for-miss.
+#
+# Neither may replace the old copy, so it has to be known before the fetch whether there is one:
+# X-Old is "seen" from when a copy was too old, "failed" when no new one came, "own" when the client
+# gets what is for it alone.
 
 sub vcl_recv {
     set req.grace = 24h;
@@ -18,6 +25,9 @@ sub vcl_recv {
 }
 
 sub vcl_hit {
+    if (req.http.X-Old == "own" && obj.ttl <= 0s) {
+        return (pass);
+    }
     if (obj.ttl < -10s && !req.http.X-Old && std.healthy(req.backend_hint)) {
         set req.http.X-Old = "seen";
         return (restart);
@@ -25,6 +35,9 @@ sub vcl_hit {
 }
 
 sub vcl_miss {
+    if (req.http.X-Old == "own") {
+        return (pass);
+    }
     # It has waited, and no new page came: who wakes up last does not always find the failure.
     if (req.http.X-Old == "seen" && !req.is_hitmiss && now > req.time + 0.2s) {
         set req.http.X-Old = "failed";
@@ -46,22 +59,28 @@ sub vcl_backend_fetch {
 sub vcl_backend_response {
     unset beresp.http.X-Failed;
     if (beresp.status >= 500 && !bereq.uncacheable) {
-        if (bereq.is_bgfetch) {
-            return (abandon);
-        }
-        if (bereq.http.X-Old == "seen") {
-            return (error(503)); # delivered from here it would replace the old copy
-        }
-        # For one person: each client fetches its own, side by side.
-        if (bereq.http.Cookie || beresp.http.Set-Cookie ||
-            beresp.http.Cache-Control ~ "(?i)private|no-store|no-cache") {
-            return (pass(1s));
-        }
-        set beresp.ttl = 0.1ms;
-        set beresp.grace = 0s;
-        set beresp.keep = 1s; # until those who wait have woken up
-        return (deliver);
+        call for_who_asked_alone;
     }
+}
+
+# An error, a redirect: it leaves no mark, and a copy stays, fresh or old.
+sub for_who_asked_alone {
+    if (bereq.is_bgfetch) {
+        return (abandon);
+    }
+    if (bereq.http.X-Old == "seen") {
+        set bereq.http.X-Wrote = beresp.status;
+        return (error(503)); # delivered from here it would replace the old copy
+    }
+    call until_all_are_awake;
+    set beresp.uncacheable = true;
+    return (deliver);
+}
+
+sub until_all_are_awake {
+    set beresp.ttl = 0.1ms;
+    set beresp.grace = 0s;
+    set beresp.keep = 1s;
 }
 
 sub vcl_backend_error {
@@ -69,21 +88,32 @@ sub vcl_backend_error {
         return (abandon);
     }
     set beresp.http.X-Failed = "yes";
-    # The next attempt finds the old copy, if there is one, beside it.
+    if (bereq.http.X-Wrote ~ "^[34]") {
+        set beresp.http.X-Failed = "own";
+    }
+    if (bereq.http.X-Old != "seen") {
+        call until_all_are_awake;
+        return (deliver);
+    }
+    # The next attempt finds the old copy beside it.
+    set beresp.http.Vary = "X-Old";
+    if (bereq.http.X-Wrote && beresp.ttl > 0s) { # Varnish's own value, if others wait; else it is 0
+        call until_all_are_awake;
+        set beresp.uncacheable = true;
+        return (deliver);
+    }
     set beresp.grace = 0s;
     set beresp.keep = 0s;
-    if (bereq.http.X-Old == "seen") {
-        set beresp.http.Vary = "X-Old";
-    } else {
-        set beresp.ttl = 0.1ms;
-        set beresp.keep = 1s;
-    }
     return (deliver);
 }
 
 sub vcl_deliver {
     if (resp.http.X-Failed) {
-        if (req.http.X-Old == "seen") {
+        if (req.http.X-Old == "seen" && resp.http.X-Failed == "own") {
+            set req.http.X-Old = "own";
+            return (restart);
+        }
+        if (req.http.X-Old ~ "seen|own") {
             set req.http.X-Old = "failed";
             return (restart);
         }

@@ -1,6 +1,5 @@
 # Your application does not answer: by this header nginx sends its page (../nginx/page.conf).
-# Varnish sets it (stale.vcl), and so does the server of nginx that has asked. No other name is
-# obeyed.
+# Varnish sets it (stale.vcl), and so does the server of nginx that has asked.
 
 sub vcl_recv {
     if (req.url == "/.nginx/health") {
@@ -12,8 +11,9 @@ sub unavailable {
     set resp.http.X-Accel-Redirect = "/.nginx/unavailable";
 }
 
+# That server has found nobody: a failure that concerns all who wait (stale.vcl).
 sub vcl_backend_response {
-    if (beresp.http.X-Accel-Redirect != "/.nginx/unavailable") {
-        unset beresp.http.X-Accel-Redirect;
+    if (beresp.http.X-Accel-Redirect == "/.nginx/unavailable" && !bereq.uncacheable) {
+        return (error(503));
     }
 }

@@ -57,7 +57,7 @@ class _Pieces:
     @property
     def patience(self) -> float:
         """Seconds from the first piece until this is put together."""
-        given_up = any(line.answered in ("nginx:error", "nginx:stale") for line in self.nginx)
+        given_up = any(line.answered == "nginx:error" for line in self.nginx)
         return LATE if given_up and not self.varnish else HOLD
 
 

@@ -19,6 +19,7 @@ OUTCOMES = {
     "stored": "varnish; fwd=uri-miss; stored; .*",
     "miss": "varnish; fwd=uri-miss",
     "hit-for-pass": "varnish; fwd=bypass; detail=hit-for-pass",
+    "header": 'varnish; fwd=bypass; detail="header x-theme"',
     "cookie": "varnish; fwd=bypass; detail=cookie",
 }
 
