@@ -98,7 +98,7 @@ def answered(fetch: Transaction) -> str:
     status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
     said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
     after = (fetch.until("Beresp") or 0) * 1000
-    names = [opened.split()[1].removesuffix("_strangers") for opened in fetch.all("BackendOpen")]
+    names = [opened.split()[1] for opened in fetch.all("BackendOpen")]
     return " ".join([*names[-1:], f"answered {status} after {after:.1f} ms, {said}"]) if status else ""
 
 

@@ -44,6 +44,7 @@ sub vcl_backend_fetch {
     # used one: the kernel delays the acknowledgement.)
     set bereq.http.Connection = "close";
     unset bereq.http.X-Own-App;
+    unset bereq.http.X-Stranger;
 }
 
 sub vcl_deliver {

@@ -16,3 +16,7 @@ sub vcl_recv {
         }
     }
 }
+
+sub vcl_backend_fetch {
+    unset bereq.http.X-Asked; # a visitor's own words
+}

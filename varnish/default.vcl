@@ -13,7 +13,7 @@ import std;
 
 include "backends.vcl";     # the backend and its address: written by start.sh
 include "client.vcl";       # the headers that later rules trust: client address, request id, range
-include "strangers.vcl";    # clients without a cookie, crawlers among them: a few of their fetches at a time
+include "strangers.vcl";    # clients without a cookie, crawlers among them: the backend learns who they are
 include "normalise.vcl";    # one spelling for each request: host and query
 include "queries.vcl";      # pages have no arguments
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here

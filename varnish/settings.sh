@@ -40,29 +40,10 @@ backend upstage {
 END
 }
 
-# limit_strangers NAME ADDRESS: the same server once more, for those whom strangers.vcl calls strangers. So many of their fetches are in progress, and others wait, each in two of Varnish's 400 threads: 100 of all backends.
-# nginx waits for Varnish for two seconds, and a fetch that fails is repeated once. If the server is sick, it is not asked.
-limit_strangers() {
-    [ "$STRANGER_FETCHES" != 0 ] && varnishd -x parameter | grep -q -x backend_wait_limit || return 0
-    cat <<END
-backend $1_strangers {
-    $(in_vcl "$2")
-    include "times.vcl";
-    .max_connections = $STRANGER_FETCHES;
-    .wait_limit = $((100 / (1 + $(echo "$THEATRES" | wc -w))));
-    .wait_timeout = 0.8s;
-}
-sub vcl_backend_fetch {
-    if (bereq.http.X-Stranger && bereq.backend == $1 && std.healthy($1)) { set bereq.backend = $1_strangers; }
-}
-END
-}
-
 # declare_theatre NAME: its backend, and the rule that chooses it.
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
-    limit_strangers "theatre_$1" "$address"
 }
 
 # declare_app: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
@@ -92,7 +73,6 @@ write_vcl() {
     {
         [ -z "$APP" ] || echo 'include "app_handover.vcl";'
         echo 'include "handover.vcl";'
-        limit_strangers upstage "$BACKEND_ADDRESS"
         for name in $THEATRES; do declare_theatre "$name"; done
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$APP" ]; then

@@ -3,10 +3,6 @@
 sub vcl_backend_response {
     # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
-    if (beresp.status >= 300 && !bereq.uncacheable) {
-        std.log("rule: not a 200");
-        call for_who_asked_alone; # stale.vcl
-    }
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;
     }
@@ -54,11 +50,15 @@ sub vcl_beresp_control {
 }
 
 # A response that is not stored leaves a hit-for-miss object behind: for two minutes other requests do not wait for a
-# response they could not share. The first storable response ends it. With grace, every mistyped URL would leave a
-# hit-for-miss object behind for a day. https://varnish-cache.org/docs/7.1/reference/vcl-step.html
+# response they could not share. (An error or a redirect: only until those who wait have woken up.) The first storable response
+# ends it. With grace, every mistyped URL would leave a hit-for-miss object behind for a day.
+# https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
     if (beresp.status != 200) {
         std.log("rule: not a 200");
+        if (!bereq.uncacheable) {
+            call for_who_asked_alone; # stale.vcl
+        }
     }
     set beresp.grace = 0s;
     set beresp.do_stream = true; # no other client waits for it, whatever its size

@@ -39,4 +39,3 @@ check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN=:8080 
 check 'one line' '.*' APP_RECIPE=
 check 'names of lower-case letters, digits and hyphens' '[a-z0-9 -]*' THEATRES=
 check 'a time, such as 300ms, 2s or 5m' '[1-9][0-9]{0,5}(ms|s|m)' APP_TIMEOUT=60s
-check 'a whole number from 0 to 50' '[0-9]|[1-4][0-9]|50' STRANGER_FETCHES=2

@@ -15,6 +15,7 @@ from backend.tests.fake_clients import SocketClient, message
 from backend.tests.fake_reactor import Reactor, ticking
 from upstage.net.connection import Connections
 from upstage.net.input import AT_ONCE, READ_SIZE
+from upstage.net.lane import Lane
 from upstage.net.slices import SLICE, Slices
 from upstage.stage.limits import BURST, BYTES, GRACE, JOIN, MAX_WAIT, RATE
 from upstage.stage.stage import Stage
@@ -260,7 +261,7 @@ def test_a_probe_does_not_wait_for_pages_and_many_in_a_row_delay_nothing() -> No
         page = Resource()
         page.render = lambda _, name=name: served.append(name) or b""  # type: ignore[method-assign]
         root.putChild(name, page)
-    site = Site(root, cast(Pages, None), Slices(reactor, ticking(0.0005)))
+    site = Site(root, cast(Pages, None), Slices(reactor, ticking(0.0005)), Lane(reactor, 2))
     site.reactor = reactor
 
     def connect(requests: bytes) -> None:

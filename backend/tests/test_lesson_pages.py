@@ -8,6 +8,7 @@ import pytest
 
 from backend.tests.running_backend import Backend, ask
 from tests.support.http import connect, message
+from tests.support.wait import wait_until
 from upstage.web.lesson_pages import preferred
 
 
@@ -22,6 +23,20 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(school: Backend)
     assert {answer.status for answer in answers} == {200}
     assert answers[0].headers["cache-control"] == "max-age=0, s-maxage=60"
     assert b"300 ms" in answers[0].body
+
+
+def test_strangers_wait_each_address_in_its_turn(school: Backend) -> None:
+    """One address asks for twenty pages at once; who is known, and a newcomer, gets one. (test_lane.py)"""
+    stranger = {"X-Stranger": "yes", "X-Real-IP": "192.0.2.1"}
+    with ThreadPoolExecutor(22) as pool:
+        greedy = [pool.submit(ask, school, "/slow", **stranger) for _ in range(20)]
+        wait_until(lambda: any(each.done() for each in greedy))
+        newcomer = pool.submit(ask, school, "/slow", **{**stranger, "X-Real-IP": "192.0.2.2"})
+        assert ask(school, "/slow", **{"X-Real-IP": "192.0.2.1"}).status == 200
+        assert newcomer.result().status == 200
+        refused = [each.result() for each in greedy if each.result().status == 503]
+    assert len(refused) >= 10
+    assert refused[0].headers["retry-after"] == "5"
 
 
 def test_a_client_that_leaves_the_slow_page_is_no_error(school: Backend) -> None:

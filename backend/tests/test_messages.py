@@ -13,6 +13,7 @@ from backend.tests.fake_clients import turn
 from backend.tests.forked import SRC
 from tests.support.http import Response, receive
 from upstage.net.connection import Connections
+from upstage.net.lane import Lane
 from upstage.web.channel import Channel
 from upstage.web.headers import host_name
 from upstage.web.request import Node, Page, Site
@@ -45,7 +46,7 @@ def answer(connections: Connections, sent: bytes) -> tuple[Response, bytes, bool
     root = Node(pages)
     root.putChild(b"", Page(pages, lambda request: f"{host_name(request)} {request.uri!r}".encode()))
     root.putChild(b"ws", WebSocketEndpoint(connections))
-    site = Site(root, pages, connections.shared.slices, direct=True)
+    site = Site(root, pages, connections.shared.slices, Lane(connections.reactor, 2), direct=True)
     site.reactor = connections.reactor
     channel, wire = cast(Channel, site.buildProtocol(None)), Wire()
     channel.makeConnection(wire)

@@ -25,12 +25,12 @@ sub vcl_recv {
 }
 
 sub vcl_hit {
-    if (req.http.X-Old == "own" && obj.ttl <= 0s) {
-        return (pass);
-    }
     if (obj.ttl < -10s && !req.http.X-Old && std.healthy(req.backend_hint)) {
         set req.http.X-Old = "seen";
         return (restart);
+    }
+    if (req.http.X-Old == "own" && obj.ttl <= 0s) {
+        return (pass);
     }
 }
 

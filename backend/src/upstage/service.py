@@ -23,6 +23,7 @@ from upstage.log import start_logging
 from upstage.media.files import sweep
 from upstage.media.speech import Speaker
 from upstage.net.connection import HEARTBEAT, SWEEP, Connections
+from upstage.net.lane import Lane
 from upstage.net.listening import UnixListener
 from upstage.net.metrics import MeasuredStages, Metrics, MetricsSite, Sources
 from upstage.net.pictures import Pictures, Rejected
@@ -165,6 +166,7 @@ class Parts:
         )
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
+        self.strangers = Lane(reactor, settings.stranger_fetches)
         course = stored.course
         pages = Pages(settings.site, published, has_lessons=course is not None)
         lessons = LessonsFolder(pages, course, partial(read_progress, settings.data)) if course else None
@@ -177,6 +179,7 @@ class Parts:
             speaker=self.speaker,
             frames=self.frames,
             media=settings.media,
+            strangers=self.strangers,
             signup=settings.signup,
         )
         self.site = build_site(pages, context, lessons, settings.web.port)
@@ -192,6 +195,7 @@ class Parts:
                 "passwords": lambda: self.passwords.queued,
                 "purges": lambda: self.purger.queued,
                 "turns": lambda: len(self.connections.shared.slices),
+                "strangers": lambda: len(self.strangers),
             },
             long_polls={"speech": lambda: self.speaker.waiting, "webcam": lambda: self.frames.waiting},
             outcomes={
@@ -199,6 +203,7 @@ class Parts:
                 "utterances": self.speaker.outcomes,
                 "webcam_pictures": self.pictures.outcomes,
                 "purges": self.purger.outcomes,
+                "strangers": self.strangers.outcomes,
             },
         )
 

@@ -7,8 +7,9 @@ times are also those of a person who has just come and asks for a page that was 
 
 Settings: `users`, the visitors; `rate`, how many of them arrive in a second; `chat_rate`, lines of each per
 minute; `crawl`, requests of crawlers a second; `addresses` that they have, 0: no crawlers; `robots`, "ignore"
-or "obey"; `arguments`, whether those of pages are dropped; `strangers`, how many of their fetches are in
-progress, 0: no limit; `warm_up` and `seconds`; `processes` of Locust; `cores`, what the backend may use.
+or "obey"; `arguments`, whether those of pages are dropped; `strangers`, whether UpStage learns who is one and
+makes two pages at a time for them; `warm_up` and `seconds`; `processes` of Locust; `cores`, what the backend
+may use.
 """
 
 import json
@@ -23,10 +24,14 @@ from labs.bench.drivers.capacity import SCRIPT, SERVICE
 from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.percentile import percentile
 
-# An empty file comes before the rule's own in Varnish's path; a setting needs no file.
+# These files come before those of varnish/ in Varnish's path. The last file takes back what strangers.vcl
+# tells UpStage.
 RULES = """
-if [ "$1" = True ]; then rm -f /tmp/varnish/queries.vcl; else : >/tmp/varnish/queries.vcl; fi
-STRANGER_FETCHES=$2 sh /etc/varnish/reload.sh
+cd /tmp/varnish
+rm -f queries.vcl trace.vcl
+[ "$1" = True ] || : >queries.vcl
+[ "$2" = True ] || echo 'sub vcl_backend_fetch { unset bereq.http.X-Stranger; }' >trace.vcl
+sh /etc/varnish/reload.sh
 """
 BOT = """
 for page in $(seq "$1"); do

@@ -9,6 +9,7 @@ from twisted.web.server import Request
 
 from upstage.media.speech import Speaker
 from upstage.net.connection import Connections
+from upstage.net.lane import Lane
 from upstage.net.purge import Purger
 from upstage.stage.players import AUDIENCE, Player
 from upstage.stage.stages import Stages
@@ -40,6 +41,7 @@ class SiteContext:
     speaker: Speaker
     frames: Frames
     media: Path
+    strangers: Lane
     signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
     checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files

@@ -19,6 +19,7 @@ from twisted.web import server
 from twisted.web.http import Request
 from twisted.web.resource import IResource, Resource
 
+from upstage.net.lane import Lane
 from upstage.net.slices import Slices
 from upstage.stage.limits import client_of
 from upstage.state.records import NotWritten
@@ -46,6 +47,7 @@ FROM_PROXIES = (
     b"x-forwarded-proto",
     b"x-accel-media",
     b"x-request-id",
+    b"x-stranger",
     b"traceparent",
 )
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
@@ -137,8 +139,9 @@ class SiteRequest(server.Request):
     def process(self) -> None:
         """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
 
-        A probe is served immediately: a server that is busy with many clients is not sick. `OPTIONS *` is
-        answered by the front page.
+        Varnish says who is a stranger: a client without a cookie (varnish/strangers.vcl). A probe is served
+        immediately: a server that is busy with many clients is not sick. `OPTIONS *` is answered by the front
+        page.
         """
         site: Site = self.channel.site  # type: ignore[attr-defined]
         if self.path == b"*":
@@ -146,9 +149,28 @@ class SiteRequest(server.Request):
         if self.path == HEALTH:
             # Not within this call, which would serve all of a client's requests in a row.
             site.reactor.callLater(0, self._process, time.monotonic())
+            return
+        asked, client = time.monotonic(), client_of(self.client_address)
+
+        def begin() -> None:
+            site.slices.add(lambda: self._process(asked), client)
+
+        def begin_stranger() -> None:
+            if self.gone:
+                site.strangers.leave()
+                return
+            self.notifyFinish().addBoth(lambda _: site.strangers.leave())
+            begin()
+
+        def refuse_stranger() -> None:
+            self.refusal = 503
+            self.responseHeaders.setRawHeaders(b"retry-after", [b"5"])
+            begin()
+
+        if header(self, b"x-stranger") and self.method in (b"GET", b"HEAD"):
+            site.strangers.enter(client, begin_stranger, refuse_stranger)
         else:
-            asked = time.monotonic()
-            site.slices.add(lambda: self._process(asked), client_of(self.client_address))
+            begin()
 
     def _process(self, asked: float) -> None:
         if not self.gone:
@@ -273,6 +295,7 @@ class Site(server.Site):
         root: Resource,
         pages: Pages,
         slices: Slices,
+        strangers: Lane,
         bodies: BodyRouter | None = None,
         port: int = 0,
         direct: bool = False,
@@ -282,13 +305,14 @@ class Site(server.Site):
         )
         self.pages = pages
         self.slices = slices
+        self.strangers = strangers
         self.bodies = bodies
         self.port = port
         self.direct = direct
 
     def without_proxy(self, port: int) -> "Site":
         """Return the same site for a listener that clients reach themselves; redirects name `port`."""
-        return Site(self.resource, self.pages, self.slices, self.bodies, port, direct=True)
+        return Site(self.resource, self.pages, self.slices, self.strangers, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find the resource for a request; called first for each request."""

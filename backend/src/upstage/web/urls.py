@@ -51,7 +51,8 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
     root.putChild(b"robots.txt", text(pages, ROBOTS, b"text/plain; charset=utf-8"))
     root.putChild(b"crossdomain.xml", text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", icon(pages))
-    return Site(root, pages, context.connections.shared.slices, Uploads(context), port)
+    slices = context.connections.shared.slices
+    return Site(root, pages, slices, context.strangers, Uploads(context), port)
 
 
 def admin_folder(pages: Pages, context: SiteContext) -> AdminFolder:
