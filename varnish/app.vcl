@@ -9,9 +9,14 @@ include "client.vcl";
 include "strangers.vcl";
 include "app_backend.vcl"; # the application's address and limits: written by start.sh
 
-# The application purges its own copies alone, and none of UpStage's.
+# The application purges its own copies alone, and none of UpStage's. It is a program: a browser on this machine may have been led
+# here by a page, or by a name that has got this machine's address (app_backend.vcl knows the right ones).
 sub vcl_recv {
     if (local.socket == "purge_app") {
+        if (req.http.Origin || req.http.Sec-Fetch-Site) {
+            std.log("rule: a browser may not purge");
+            return (synth(403));
+        }
         set req.http.X-Whose = "&& obj.http.X-Own-App == yes";
     }
 }

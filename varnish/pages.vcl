@@ -36,6 +36,8 @@ sub vcl_builtin_synth {
     }
     set resp.http.Content-Type = "text/html; charset=utf-8";
     set resp.http.Content-Security-Policy = "default-src 'none'; style-src 'unsafe-inline'";
+    set resp.http.X-Content-Type-Options = "nosniff";
+    set resp.http.Referrer-Policy = "same-origin";
     call write_page;
     return;
 }

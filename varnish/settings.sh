@@ -62,8 +62,21 @@ backend application {
 }
 sub vcl_recv {
     set req.backend_hint = application;
+    if (local.socket == "purge_app" && req.http.Host !~ "(?i)^($(own_names))(:[0-9]+)?\$") {
+        std.log("rule: neither a name of this machine nor of the application");
+        return (synth(421));
+    }
 }
 END
+}
+
+# own_names: an expression for what this machine and the application are called. Any name without a dot is of this machine or its
+# network.
+own_names() {
+    {
+        printf '%s\n' '[0-9a-z_-]+' '.+[.]localhost' 'host[.]docker[.]internal' '[0-9.]+' '\[[0-9a-f:.]+\]'
+        echo "$APP_NAMES $SERVER_NAMES" | tr -s ' ' '\n' | sed -n 's/[].[]/[&]/g; s/^\[[.]\]/(.+[.])?/; s/[*]/.+/; /./p'
+    } | paste -s -d '|' -
 }
 
 # write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.

@@ -44,6 +44,7 @@ END
 # critbit_cooloff: how long the index keeps a deleted URL's entry; with the default, 180 s, a flood of URLs takes 100 MB
 # http_max_hdr: header lines of one message; nginx's limit is 32 kB, whatever their number
 # vsl_space:  size of the log that varnishlog reads, in shared memory
+# pcre2_match_limit: what a pattern of a purge may cost, for each address; when it is reached, Varnish ends
 # rush_exponent: who has waited for a page that is not kept goes on at once; otherwise three at a time
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
@@ -56,5 +57,5 @@ exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -
     -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${app_purge:+-a "purge_app=$app_purge"} \
     -s "$VARNISH_STORAGE" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \
-    -p rush_exponent=50 -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \
+    -p pcre2_match_limit=1000000 -p rush_exponent=50 -p thread_pools=2 -p thread_pool_min=50 -p thread_pool_max=200 \
     -p listen_depth=1024 -p timeout_idle=65 -p syslog_cli_traffic=off "$@" >&9

@@ -28,6 +28,9 @@ check 'HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path' \
     APP=
 check 'a path, such as /health' '/[0-9A-Za-z._~/?=%-]*' APP_HEALTH=
 check 'varnish, or varnish- and a word such as varnish-2' 'varnish(-[a-z0-9.]+)*' VARNISH_NAME=varnish
+check 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces' \
+    ' *((([*]?[.])?[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*|[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*[.][*]|\[[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*\])( +|$))*' \
+    SERVER_NAMES= APP_NAMES=
 check 'an absolute path' '/[^"$;{}\\]*' APP_RULES=/etc/app/rules.vcl
 check 'an absolute path without spaces' '/[^[:space:]"\\:,]+' VARNISH_LISTEN_SOCKET=/run/proscenium/varnish/varnish.sock \
     VARNISH_WORKDIR=/var/lib/varnish/varnishd VARNISH_GENERATED=/tmp/varnish

@@ -24,7 +24,20 @@ PNG_FILE = (
     b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", IHDR) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
 )
 GIF_FILE = b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
-JPEG_FILE = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0" + b"x" * 100 + b"\xff\xd9"
+JFIF = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0\xff"  # and a filling byte
+
+
+def jpeg(width: int, height: int) -> bytes:
+    size = height.to_bytes(2) + width.to_bytes(2)
+    return JFIF + b"\xff\xc0\0\x11\x08" + size + b"x" * 100 + b"\xff\xd9"
+
+
+def png(width: int, height: int) -> bytes:
+    size = width.to_bytes(4) + height.to_bytes(4)
+    return PNG_FILE[:8] + chunk(b"IHDR", size + IHDR[8:]) + PNG_FILE[33:]
+
+
+JPEG_FILE = jpeg(1, 1)
 OGG_FILE = b"OggS" + b"\0" * 23 + b"\x1e" + b"\x01vorbis" + b"\0" * 100
 SVG_FILE = f"<svg {NS}><path d='M0 0h9'/></svg>".encode()
 MP3_FILE = (PACKAGE / "content" / "demo" / "audio" / "curtain-bell.mp3").read_bytes()
@@ -39,6 +52,7 @@ FORMATS = [
     (PNG_FILE, files.PNG),
     (GIF_FILE, files.GIF),
     (JPEG_FILE, files.JPEG),
+    (jpeg(5000, 5000), files.JPEG),
     (OGG_FILE, files.OGG),
     (SVG_FILE, files.SVG),
     (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- hi -->\n" + SVG_FILE, files.SVG),
@@ -56,6 +70,11 @@ DAMAGED = [
     (b"\x89PNG\r\n\x1a\n<script>", "PNG file is damaged"),
     (JPEG_FILE[:-20], "JPEG file is damaged"),
     (GIF_FILE[:-1], "GIF file is damaged"),
+    (JFIF + b"x" * 100 + b"\xff\xd9", "JPEG file is damaged"),
+    (png(0, 5), "PNG file is damaged"),
+    (png(60000, 60000), "60000 x 60000 pixels, more than 25 million"),
+    (jpeg(5001, 5000), "5001 x 5000 pixels"),
+    (GIF_FILE[:6] + b"\xff\xff" * 2 + GIF_FILE[10:], "65535 x 65535 pixels"),
     (b"OggS" + b"\0" * 100, "OGG file is damaged"),
     (b"ID3 <script>", "MP3 file is damaged"),
     (b"<!DOCTYPE svg PUBLIC 'SVG 1.1' 'http://www.w3.org/svg11.dtd'>" + SVG_FILE, "document type"),

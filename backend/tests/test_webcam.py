@@ -27,6 +27,7 @@ from upstage.net.webcam import UploadListener
 from upstage.stage.players import Player
 from upstage.web.webcam import EXAMINE, Frames
 
+LARGE = b"\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xffpicture\xff\xd9"  # 65,535 x 65,535 pixels
 JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100 + b"\xff\xd9"
 RUN = """
 import sys
@@ -131,7 +132,7 @@ def test_all_other_ftp_commands_are_rejected(cameras: Cameras, ann: str) -> None
 
 
 @pytest.mark.parametrize(
-    "data", [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * MAX_SIZE * 4 + JPEG[-2:]]
+    "data", [b"GIF89a", JPEG[:-2], b"\xff\xd8\xff", b"", JPEG[:4] + b"x" * MAX_SIZE * 4 + JPEG[-2:], LARGE]
 )
 def test_invalid_pictures_are_rejected(cameras: Cameras, ann: str, data: bytes) -> None:
     client = cameras.login(ann)

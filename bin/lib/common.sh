@@ -15,14 +15,16 @@ die() {
     exit "${die_status:-1}"
 }
 
-# quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it, and $hint, if the command fails.
+# quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it, and $hint, if the command fails. (A
+# function of ours would tell the user nothing: the command that was typed stands for it.)
 quietly() {
-    local log=".run/logs/$1.log"
+    local log=".run/logs/$1.log" failed="${*:2}"
+    if [ "$(type -t "$2")" = function ]; then failed="make $asked"; fi
     shift
     mkdir -p .run/logs
     if ! "$@" >"$log" 2>&1 </dev/null; then
         tail -n 30 "$log" >&2
-        die "Failed: $* (full output: $log)${hint:+$'\n'$hint}"
+        die "Failed: $failed (full output: $log)${hint:+$'\n'$hint}"
     fi
 }
 

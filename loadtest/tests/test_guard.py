@@ -47,6 +47,12 @@ def test_requests_of_another_page_are_rejected(ui: WebUI, headers: dict[str, str
         assert not is_running(ui), path
 
 
+def test_no_page_of_another_origin_may_read_an_answer(ui: WebUI) -> None:
+    for path in ("/", "/stats/requests", "/nothing"):
+        answer = ui.client.get(path, headers={"origin": "http://evil.example"})
+        assert not [name for name, _ in answer.headers if name.startswith("Access-Control")], path
+
+
 @pytest.mark.parametrize(
     "headers",
     [{"sec_fetch_site": "same-origin", "origin": "http://localhost"}, {"origin": "http://localhost"}, {}],

@@ -6,6 +6,7 @@ from urllib.parse import urljoin
 
 import gevent
 import pytest
+from gevent.event import Event
 
 from loadtest.tests.fake_site import METRICS, FakeSite
 from loadtest.tests.locust_library import WebUI, template_arguments, until
@@ -147,6 +148,31 @@ def test_passwords_are_tried_one_at_a_time(with_login: WebUI, monkeypatch: pytes
         [gevent.spawn(with_login.client.post, "/login", data=form) for _ in range(5)], raise_error=True
     )
     assert tried == ["begins", "ends"] * 5
+
+
+def test_the_newest_password_waits_least(
+    with_login: WebUI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Thirty wrong ones wait when the operator comes, who then waits for the one that is being looked at."""
+    go = Event()
+    monkeypatch.setattr("web_ui.login.sleep", lambda _: go.wait())
+    wrong, right = (
+        {"username": "locust", "password": password}
+        for password in ("wrong", (tmp_path / "password").read_text())
+    )
+    guesses = [gevent.spawn(with_login.client.post, "/login", data=wrong) for _ in range(30)]
+    gevent.sleep(0.1)
+    operator = gevent.spawn(with_login.client.post, "/login", data=right)
+    gevent.sleep(0.1)
+    assert not operator.ready()
+    finished: list[object] = []
+    for each in (*guesses, operator):
+        each.link(finished.append)
+    go.set()
+    gevent.joinall([*guesses, operator], raise_error=True)
+    assert finished.index(operator) <= 1
+    assert operator.value
+    assert operator.value.headers["Location"] == "/"
 
 
 def test_the_login_requires_name_and_password(with_login: WebUI, tmp_path: Path) -> None:

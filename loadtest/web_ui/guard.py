@@ -47,6 +47,15 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
         return response
 
+    def stay_unread(response: Response) -> Response:
+        """Take back Locust's permission for pages of any origin to read what it answers."""
+        for name in [name for name, _ in response.headers if name.startswith("Access-Control-")]:
+            del response.headers[name]
+        return response
+
+    # Flask calls the first one last: after that of flask_cors, which Locust has added.
+    web_ui.app.after_request_funcs.setdefault(None, []).insert(0, stay_unread)
+
 
 def is_ours(host: str, names: list[str]) -> bool:
     """Whether a Host header names this web UI; any other name that resolves to it is DNS rebinding.

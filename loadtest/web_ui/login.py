@@ -10,13 +10,33 @@ import secrets
 from flask import Blueprint, Response, redirect, request, session, url_for
 from flask_login import LoginManager, UserMixin, login_user  # type: ignore[import-untyped]
 from gevent import sleep
-from gevent.lock import BoundedSemaphore
+from gevent.event import Event
 from locust.env import Environment
 from locust.web import WebUI
 
 import web_password
 
 PAUSE = 1.0  # seconds after a wrong password, during which no other is looked at: against guessing
+
+
+class NewestFirst:
+    """A lock that the newest waits least for: who tries many passwords does not keep the operator out."""
+
+    def __init__(self) -> None:
+        self._taken = False
+        self._waiting: list[Event] = []
+
+    def __enter__(self) -> None:
+        if self._taken:
+            self._waiting.append(turn := Event())
+            turn.wait()
+        self._taken = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._waiting:
+            self._waiting.pop().set()  # it stays taken
+        else:
+            self._taken = False
 
 
 class Operator(UserMixin):  # type: ignore[misc]
@@ -44,7 +64,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     web_ui.login_manager.user_loader(lambda name: Operator() if name == Operator.id else None)
     web_ui.auth_args = {"username_password_callback": f"{base}/login"}
     blueprint = Blueprint("login", __name__, url_prefix=base)
-    one_at_a_time = BoundedSemaphore()
+    one_at_a_time = NewestFirst()
 
     @blueprint.route("/login", methods=["POST"])
     def log_in() -> Response:

@@ -6,6 +6,11 @@ sub vcl_recv {
         if (req.url ~ "^[^?]+\.(css|js|mjs|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|otf)(\?|$)") {
             set req.http.X-Static = "yes";
         }
+        # Longer than a pattern of a purge can bear.
+        if (req.url ~ "^.{4097}") {
+            std.log("rule: an address above 4 kB");
+            return (pass);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 #
 #   PURGE /about                               this page, on every host, with any query
 #   PURGE /about?id=1                          with this query alone
-#   PURGE /blog/.*  X-Purge-Method: regex      all pages whose address matches
+#   PURGE /blog/.*  X-Purge-Method: regex      all pages whose address matches, from its beginning
 #   PURGE /         X-Cache-Tags: news, blog   everything with one of these words among its tags
 #
 # BAN means the same. A response gives its tags in X-Cache-Tags, Cache-Tags, Surrogate-Key or xkey,
@@ -39,7 +39,8 @@ sub purge_what_is_asked {
         set req.http.X-Ban = "obj.http.X-Url == " + req.url;
     }
     if (req.http.X-Purge-Method == "regex") {
-        set req.http.X-Ban = "obj.http.X-Url ~ " + req.url;
+        call refuse_a_costly_pattern;
+        set req.http.X-Ban = "obj.http.X-Url ~ ^(?:" + req.url + ")";
     }
     std.collect(req.http.X-Cache-Tags, ",");
     std.collect(req.http.Cache-Tags, ",");
@@ -58,6 +59,16 @@ sub purge_what_is_asked {
         return (synth(400, "Not a purge"));
     }
     return (synth(200, "Purged"));
+}
+
+# One `*`, `+` or `{` at most, and none behind a group: with more of them, a long address that
+# anybody has asked for would take minutes, and in the end the cache
+# (https://github.com/varnishcache/varnish-cache/issues/4376).
+sub refuse_a_costly_pattern {
+    set req.http.X-Pattern = regsuball(req.url, "\\.|\[\^?\]?[^]]*\]", "x");
+    if (req.http.X-Pattern ~ "[*+{].*[*+{]|\)[*+{]|^.{1001}") {
+        return (synth(400, "Not a purge: the pattern is costly"));
+    }
 }
 
 # What a ban compares. Its tags stand between bars: |news|blog|

@@ -63,6 +63,8 @@ def test_the_application_purges_its_own_copies_and_none_of_upstage(
     purge: Address = site.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
     named = purge if isinstance(purge, Path) else "{}:{}".format(*purge)
     site.settings["VARNISH_LISTEN_APP_PURGE"] = str(named)
+    site.settings["APP_NAMES"] = "shop.example *.play.org .stage.test"
+    site.settings["SERVER_NAMES"] = "[2001:db8::7]"
     site.start()
 
     def asked() -> list[str]:
@@ -84,10 +86,28 @@ def test_the_application_purges_its_own_copies_and_none_of_upstage(
         ("http://SHOP.example/a", "varnish:6081", False),
         ("http://shop.example:8080/a?x=1", "varnish", False),
         ("http://shop.example/.*", "varnish", True),
+        ("/a", "127.0.0.1:6081", False),
+        ("/a", "[::1]", False),
+        ("/a", "a.b.localhost:1", False),
+        ("/a", "host.docker.internal", False),
+        ("/a", "www.play.org", False),
+        ("/a", "stage.test:8080", False),
+        ("/a", "x.stage.test", False),
+        ("/a", "[2001:db8::7]:80", False),
     ):
         method = {"x_purge_method": "regex"} if regex else {}
         assert site.request(target, host, "PURGE", purge, **method).status == 200
-        assert (asked(), asked()) == ([app.name], []), target
+        assert (asked(), asked()) == ([app.name], []), (target, host)
+    for target, host, more, status in (
+        ("/a", "evil.example:6081", {}, 421),
+        ("/a", "shop.example.evil", {}, 421),
+        ("/a", "play.org", {}, 421),
+        ("http://evil.example/a", "varnish", {}, 421),
+        ("/a", "localhost", {"origin": "http://localhost:6081"}, 403),
+        ("/a", "localhost", {"sec_fetch_site": "same-origin"}, 403),
+    ):
+        assert site.request(target, host, "PURGE", purge, **more).status == status
+    assert asked() == []
 
 
 def test_rules_are_read_at_a_reload_and_a_mistake_in_them_changes_nothing(
@@ -136,6 +156,8 @@ REASONS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "/mine": ({"cache_control": "max-age=60"}, {"cookie": "b=1; a=2"}, "a cookie"),
     "/secret": ({"cache_control": "max-age=60"}, {"authorization": "Basic eDp5"}, "a password"),
     "/kept": ({"cache_control": "max-age=60"}, {}, "no usable copy; kept for 60 s"),
+    "/theme": ({"cache_control": "max-age=60"}, {"x_unusual": "x-theme"}, "the header x-theme"),
+    "/file": ({"cache_control": "max-age=60", "x_sendfile": "/x"}, {}, "an order for a proxy"),
     "/film": ({"cache_control": "max-age=60"}, {}, "above 8 MB"),
 }
 

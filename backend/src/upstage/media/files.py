@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from upstage.media import svg
+from upstage.media.pixels import TooLarge, size_of
 from upstage.state.files import replace_medium
 from upstage.state.records import Medium
 
@@ -42,11 +43,13 @@ def format_of(path: Path) -> Format:
         file.seek(max(size - 16, 0))
         tail = file.read()
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return _whole(PNG, head[12:16] == b"IHDR" and tail.endswith(b"IEND\xaeB`\x82"))
+        whole = head[12:16] == b"IHDR" and tail.endswith(b"IEND\xaeB`\x82")
+        return _picture(path, PNG, whole)
     if head.startswith(b"\xff\xd8\xff"):
-        return _whole(JPEG, b"\xff\xd9" in tail)
+        return _picture(path, JPEG, b"\xff\xd9" in tail)
     if head.startswith((b"GIF87a", b"GIF89a")):
-        return _whole(GIF, size > 13 and tail.rstrip(b"\0").endswith(b";"))
+        whole = size > 13 and tail.rstrip(b"\0").endswith(b";")
+        return _picture(path, GIF, whole)
     if head.startswith(b"OggS"):
         return _whole(OGG, head[28:35] == b"\x01vorbis" or head[28:36] == b"OpusHead")
     if head.startswith(b"ID3") or _is_mpeg_frame(head):
@@ -64,6 +67,14 @@ def _whole(format: Format, whole: bool) -> Format:
     if not whole:
         raise BadMedia(f"This {format.name} file is damaged or incomplete.")
     return format
+
+
+def _picture(path: Path, format: Format, whole: bool) -> Format:
+    try:
+        with path.open("rb") as file:
+            return _whole(format, whole and all(size_of(file)))
+    except TooLarge as error:
+        raise BadMedia(str(error)) from None
 
 
 def _is_mpeg_frame(data: bytes) -> bool:

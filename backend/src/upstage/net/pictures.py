@@ -4,10 +4,12 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 from twisted.protocols import ftp
 
+from upstage.media.pixels import TooLarge, size_of
 from upstage.stage.players import Player
 
 MAX_SIZE = 300_000  # bytes of a picture
@@ -52,6 +54,10 @@ class Pictures:
         """Store a picture atomically; raise Rejected."""
         if not is_jpeg(data):
             raise Rejected("this is not a complete JPEG")
+        try:
+            size_of(BytesIO(data))
+        except TooLarge as error:
+            raise Rejected(str(error)) from None
         self._last[player.name] = self._clock()
         new = self._folder / f".{name}.new"
         try:
