@@ -49,7 +49,7 @@ doctor: ## list what this machine lacks, and what to type
 reload: ## load changed nginx and Varnish files and a renewed certificate without dropping a request; restart a changed Locust
 	@bin/stack reload
 
-purge: ## drop a path from the cache (URL=/media/fox.svg), or everything with a tag (TAG=medium-fox-svg; TAG=media)
+purge: ## drop a path from the cache (URL=/media/fox.svg), everything with a tag (TAG=medium-fox-svg; TAG=media), or all (ALL=1)
 	@bin/stack purge
 
 reset: ## bring every stage back to its start: chat, drawings, avatars; STAGE=demo: only that one

@@ -177,7 +177,7 @@ stack_start() {
 }
 stack_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 stack_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
-stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE ${3:+-H "X-Cache-Tags: $3"} "http://$VARNISH_LISTEN_PURGE$1"; }
+stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE -H "$(purge_header "${@:2}")" "http://$VARNISH_LISTEN_PURGE$1"; }
 stack_paths() { realpath "$1"; }
 stack_varnishes() { echo varnish; }
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 24 "${@:2}" 2>&1 | grep "^# .* TEST "); }

@@ -61,6 +61,7 @@ TABLE = tomllib.loads((REPO / "settings.toml").read_text())
 KINDS: dict[str, tuple[str, str]] = TABLE.pop("kinds")
 SETTINGS = [Setting(section, name, *row) for section, rows in TABLE.items() for name, row in rows.items()]
 FOR_USERS = [setting for setting in SETTINGS if setting.section != "internal"]
+ANALYTICS = tomllib.loads((REPO / "proscenium/analytics.toml").read_text())
 TOPOLOGIES = tomllib.loads((REPO / "backend/src/upstage/site/topologies.toml").read_text())
 COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
 
@@ -122,6 +123,46 @@ def page() -> str:
     return f"# Written from {PAGE} by `make settings`.\n\n{body}"
 
 
+def analytics() -> str:
+    """The text of the starter's analytics.vcl."""
+
+    def alternatives(kind: str) -> str:
+        """The names of all families as parts of one regular expression, joined by VCL's +."""
+        lines = [""]
+        for name in (name for family in ANALYTICS[kind].values() for name in family):
+            if len(lines[-1]) + len(name) > 78:
+                lines.append("")
+            lines[-1] += f"|{name}"
+        lines[0] = lines[0][1:]
+        return "".join(f'            "{line}" +\n' for line in lines)
+
+    return f"""# Arguments and cookies that only scripts in the browser read: without them a page is the same.
+# Written from proscenium/analytics.toml of the whole stack on {ANALYTICS["day"]}. Yours: IGNORE_ARGUMENTS,
+# IGNORE_COOKIES.
+
+include "./ignored.vcl";
+
+sub drop_analytics {{
+    call drop_ignored;
+    if (req.url ~ "\\?") {{
+        set req.url = regsuball(req.url,
+            "(?<=[?&])(" +
+{alternatives("arguments")}            ")(=[^&]*)?(&|$)", "");
+        set req.url = regsub(req.url, "[?&]$", "");
+    }}
+    if (req.http.Cookie) {{
+        set req.http.Cookie = regsuball(";" + req.http.Cookie,
+            "; *(" +
+{alternatives("cookies")}            ") *=[^;]*", "");
+        set req.http.Cookie = regsub(req.http.Cookie, "^[; ]+", "");
+        if (req.http.Cookie == "") {{
+            unset req.http.Cookie;
+        }}
+    }}
+}}
+"""
+
+
 def kustomization() -> str:
     """The text of kustomization.yaml: kustomize knows no wildcards, and reads no file above its own."""
     folders = [
@@ -163,6 +204,7 @@ def files() -> dict[str, str]:
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
         "bin/up": replaced("bin/up", 'others="', printed, '"\n'),
+        "starter/varnish/analytics.vcl": analytics(),
         "kustomization.yaml": kustomization(),
         "compose.yaml": replaced("compose.yaml", "aliases: [", hosts, "]"),
         "loadtest/topologies.py": replaced("loadtest/topologies.py", "COMPARISON = [", names, "]"),

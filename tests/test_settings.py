@@ -31,6 +31,7 @@ SAMPLES = {
     "address": ("unix:/run/x.sock|varnish:8080", 'backend|http://a:1|a:1 b:1|/x"; }|unix:/x;error_log'),
     "address_of_each": ("unix:/run/*.sock|*:9110|*host:80", "unix:/run/x.sock|*:*|*:80a|unix:/run/*/*.sock"),
     "addresses": ("a:1 unix:/b|a b:1", "/run/varnish.sock|a:1  b|a unix:/b"),
+    "patterns": ("ref promo_* x[1]", 'a"b|b;c'),
     "header_names": ("X-Theme X-Shop", "X_Theme|X-A: 1"),
     "health_path": ("/health?x=1", "health|/a b"),
     "ip": ("127.0.0.1|::1|[::1]", "127.x|localhost"),

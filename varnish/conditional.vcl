@@ -18,6 +18,7 @@ sub vcl_deliver {
 sub check_preconditions {
     if (req.http.If-Match) {
         if (req.http.If-Match != "*" && (!resp.http.ETag || resp.http.ETag ~ "^W/" ||
+            resp.http.ETag !~ {""$"} ||
             !std.strstr(regsuball(req.http.If-Match, {"W/"[^"]*""}, ""), resp.http.ETag))) {
             call refuse;
         }
@@ -30,8 +31,10 @@ sub check_preconditions {
 # If-None-Match compares weakly, and a date beside it does not count (13.1.3). nginx would send the file for a 304 that names one.
 sub match_tags {
     unset req.http.If-Modified-Since;
-    if (resp.http.ETag && (req.http.If-None-Match == "*" ||
-        std.strstr(req.http.If-None-Match, regsub(resp.http.ETag, "^W/", "")))) {
+    # A tag without quotes is the application's mistake, and equals itself alone.
+    if (resp.http.ETag && (req.http.If-None-Match == "*" || req.http.If-None-Match == resp.http.ETag ||
+        (resp.http.ETag ~ {""$"} &&
+         std.strstr(req.http.If-None-Match, regsub(resp.http.ETag, "^W/", ""))))) {
         set req.http.If-None-Match = resp.http.ETag;
         unset req.http.Range; # with one, Varnish would compare strongly
         unset resp.http.X-Accel-Redirect;

@@ -10,7 +10,7 @@
 # https://varnish-cache.org/docs/7.1/users-guide/compression.html
 
 sub vcl_backend_response {
-    if (beresp.status == 200 && !bereq.uncacheable &&
+    if (beresp.status == 200 && !bereq.uncacheable && beresp.http.Cache-Control !~ "(?i)no-transform" &&
         beresp.http.Content-Type ~ "^(text/|image/svg|application/(javascript|json|xml))" &&
         std.integer(beresp.http.Content-Length, 860) >= 860) {
         set beresp.do_gzip = true;

@@ -10,6 +10,8 @@ folder=$(cd "$(dirname "$0")" && pwd)
 starter=${folder%/*}/starter # the VCL includes files of it
 
 . "$folder/table.sh"
+# shellcheck source=starter/varnish/files.sh
+. "$starter/varnish/files.sh" # write_ignored
 secret=$VARNISH_GENERATED/secret
 recipes=$(find "$starter/recipes" -name '*.vcl' 2>/dev/null | sed 's|.*/||; s|[.]vcl||' | sort | paste -s -d '|' -)
 check "one of starter/recipes ($recipes)" "$recipes" APP_RECIPE=
@@ -83,6 +85,9 @@ own_names() {
 write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
     declare_upstage >"$VARNISH_GENERATED/backends.vcl"
+    mkdir -p "$VARNISH_GENERATED/starter/varnish"
+    cp "$starter/varnish/analytics.vcl" "$VARNISH_GENERATED/starter/varnish/"
+    write_ignored "$VARNISH_GENERATED/starter/varnish/ignored.vcl"
     {
         [ -z "$APP" ] || echo 'include "app_handover.vcl";'
         echo 'include "handover.vcl";'

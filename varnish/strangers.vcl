@@ -17,7 +17,6 @@ sub vcl_recv {
             if (req.http.Cookie == "upstage_seen=1") {
                 unset req.http.Cookie;
             } elsif (req.http.Cookie ~ "upstage_seen=1") {
-                std.collect(req.http.Cookie, "; ");
                 set req.http.Cookie = regsub(req.http.Cookie, "(^|; *)upstage_seen=1(; *|$)", "\1");
             }
         }

@@ -34,6 +34,7 @@ check 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7],
 check 'an absolute path' '/[^"$;{}\\]*' APP_RULES=/etc/app/rules.vcl
 check 'an absolute path without spaces' '/[^[:space:]"\\:,]+' VARNISH_LISTEN_SOCKET=/run/proscenium/varnish/varnish.sock \
     VARNISH_WORKDIR=/var/lib/varnish/varnishd VARNISH_GENERATED=/tmp/varnish
+check 'names, such as ref promo_*, separated by spaces' '[][0-9A-Za-z_.* -]*' IGNORE_ARGUMENTS= IGNORE_COOKIES=
 check '/PATH or ADDRESS:PORT' '/[^[:space:]"\\:,]+|[0-9A-Za-z._-]+:[0-9]{1,5}' VARNISH_LISTEN_APP_PURGE=
 check 'malloc,SIZE or file,/PATH,SIZE, such as malloc,128m' '(malloc|file,/[^,[:space:]]+),[1-9][0-9]*[kKmMgG]?' \
     VARNISH_STORAGE=malloc,128m

@@ -137,7 +137,7 @@ def test_changed_media_are_purged_and_reloaded(workshop: Backend, editor: Editor
     for url in (f"/media/{cup}", f"/media/thumb/{cup}"):
         assert ask(workshop, url).headers["x-cache-tags"] == f"media {purge}"
 
-    refused = editor.upload(f"{MEDIA}/{cup}", b"GIF89a" + b"\0" * 20 + b";")
+    refused = editor.upload(f"{MEDIA}/{cup}", b"GIF89a" + b"\1" * 20 + b";")
     assert refused.status == 415
     assert b"a GIF file cannot replace it" in refused.body
 
@@ -208,7 +208,7 @@ def test_signing_up_creates_a_player_and_is_limited(workshop: Backend) -> None:
     assert ask(workshop, "/signup", "POST", b"username=a&password=12345678").status == 415
 
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"x" * 21
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\0\0\1" * 2 + b"x" * 13  # one pixel
 
 
 def padded(size: int) -> bytes:

@@ -194,12 +194,12 @@ stack_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-# stack_purge PATH [--tag TAG]: for a stack without UpStage, whose command purges otherwise: asks each
+# stack_purge PATH [--tag TAG | --all]: for a stack without UpStage, whose command purges otherwise, and for all copies: asks each
 # Varnish in its container.
 stack_purge() {
     local varnish
     for varnish in $(stack_varnishes); do
-        container_exec "$varnish" curl -fsS -o /dev/null -X PURGE ${3:+-H "X-Cache-Tags: $3"} "http://127.0.0.1:8082$1" || return
+        container_exec "$varnish" curl -fsS -o /dev/null -X PURGE -H "$(purge_header "${@:2}")" "http://127.0.0.1:8082$1" || return
     done
 }
 # stack_paths FILE: brings a file to Locust and its workers; prints where it is there.

@@ -95,3 +95,12 @@ refuse_on_mirror() { [ "$(active_server)" = backend ] || die "The mirror is acti
 
 # active_upstage ARGUMENT...: runs `upstage` on the active server.
 active_upstage() { stack_upstage "$(active_server)" "$@"; }
+
+# purge_header [--tag TAG | --all]: prints the header of a purge (starter/varnish/purge.vcl).
+purge_header() {
+    case ${1:-} in
+    --tag) echo "X-Cache-Tags: $2" ;;
+    --all) echo "X-Purge-Method: regex" ;; # with the path /: whatever begins with it
+    *) echo "X-Purge-Method: exact" ;;
+    esac
+}

@@ -8,7 +8,8 @@ that purge. That is all:
     purges(Play, Author)
 
 QuerySet.update() and bulk_create() send no signals: after them, purge(tags(Play, *plays)). A program on the
-machine has VARNISH_PURGE_URL=http://127.0.0.1:6081 in its environment. A purge that fails is in the log.
+machine has VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address and
+PURGE_TOKEN (starter). A purge that fails is in the log.
 """
 
 import http.client
@@ -25,6 +26,7 @@ from django.db.transaction import on_commit
 from django.http import HttpResponse
 
 VARNISH = urlsplit(os.environ.get("VARNISH_PURGE_URL", "http://varnish:6081")).netloc
+TOKEN = {"X-Purge-Token": os.environ.get("PURGE_TOKEN", "")}
 
 
 def kept(page: HttpResponse, *shown: Model | type[Model], seconds: int = 60) -> HttpResponse:
@@ -44,7 +46,7 @@ def changed(sender: type[Model], instance: Model, using: str, **_: object) -> No
 
 
 def tags(*shown: Model | type[Model]) -> list[str]:
-    """shop-Play:7, or shop-Play for the model: Varnish reads tags as a regular expression."""
+    """shop-Play:7, or shop-Play for the model: a comma or a space would end a tag."""
     names = [each._meta.label + ("" if isinstance(each, type) else f":{each.pk}") for each in shown]
     return [re.sub(r"[^\w:-]", "-", name, flags=re.ASCII) for name in names]
 
@@ -53,7 +55,9 @@ def purge(tags: list[str]) -> None:
     try:
         for first in range(0, len(tags), 100):  # a header has a limit
             with closing(http.client.HTTPConnection(VARNISH, timeout=2)) as varnish:
-                varnish.request("PURGE", "/", headers={"X-Cache-Tags": ",".join(tags[first : first + 100])})
+                varnish.request(
+                    "PURGE", "/", headers=TOKEN | {"X-Cache-Tags": ",".join(tags[first : first + 100])}
+                )
                 if (status := varnish.getresponse().status) != 200:
                     raise http.client.HTTPException(status)
     except (OSError, http.client.HTTPException) as error:

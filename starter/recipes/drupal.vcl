@@ -3,8 +3,11 @@
 #     $settings['reverse_proxy'] = TRUE;  $settings['reverse_proxy_addresses'] = [$_SERVER['REMOTE_ADDR']];
 # Not measured.
 sub vcl_recv {
-    # A person: one with a session (SESS…, or SSESS… with HTTPS). NO_CACHE means that the visitor has just sent a form.
-    if (req.url !~ "^/(user|admin)(/|\?|$)" && req.http.Cookie !~ "(^|; *)(S?SESS[0-9a-z]+|NO_CACHE)=") {
+    # These are for scripts. Every other cookie may be a person's: a session (SESS…, SSESS…), a form that has just been sent
+    # (NO_CACHE), a cart.
+    call drop_analytics;
+    if (req.http.Cookie ~ "^((big_pipe_nojs|Drupal\.(toolbar|tableDrag)[^=;]*)=[^;]*(; *|$))+$" &&
+        req.url !~ "^/(user|admin)(/|\?|$)") {
         unset req.http.Cookie;
     }
 }

@@ -8,7 +8,8 @@ commit purges what it has changed, without a word of yours:
     response.headers.update(kept(play))  # FastAPI's parameter `response: Response`, if the view returns data
 
 session.execute(update(Play)) names no objects: after it, purge(tags(Play, *plays)). A program on the machine
-has VARNISH_PURGE_URL=http://127.0.0.1:6081 in its environment. A purge that fails is in the log.
+has VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address and
+PURGE_TOKEN (starter). A purge that fails is in the log.
 """
 
 import http.client
@@ -22,6 +23,7 @@ from sqlalchemy import event, inspect
 from sqlalchemy.orm import Session, SessionTransaction
 
 VARNISH = urlsplit(os.environ.get("VARNISH_PURGE_URL", "http://varnish:6081")).netloc
+TOKEN = {"X-Purge-Token": os.environ.get("PURGE_TOKEN", "")}
 
 
 def kept(*shown: object, seconds: int = 60) -> dict[str, str]:
@@ -30,7 +32,7 @@ def kept(*shown: object, seconds: int = 60) -> dict[str, str]:
 
 
 def tags(*shown: object) -> list[str]:
-    """play:7, or play for the class, by the table: Varnish reads tags as a regular expression."""
+    """play:7, or play for the class, by the table: a comma or a space would end a tag."""
     found = []
     for each in shown:
         mapper = inspect(each if isinstance(each, type) else type(each)).base_mapper
@@ -54,7 +56,9 @@ def purge(tags: list[str]) -> None:
     try:
         for first in range(0, len(tags), 100):  # a header has a limit
             with closing(http.client.HTTPConnection(VARNISH, timeout=2)) as varnish:
-                varnish.request("PURGE", "/", headers={"X-Cache-Tags": ",".join(tags[first : first + 100])})
+                varnish.request(
+                    "PURGE", "/", headers=TOKEN | {"X-Cache-Tags": ",".join(tags[first : first + 100])}
+                )
                 if (status := varnish.getresponse().status) != 200:
                     raise http.client.HTTPException(status)
     except (OSError, http.client.HTTPException) as error:

@@ -2,9 +2,10 @@
 #     $wgUseCdn = true; $wgCdnServers = ['varnish:6081'];  $wgCdnServersNoPurge = ['172.16.0.0/12', '192.168.0.0/16'];
 # Measured with MediaWiki 1.43 (5 pages, 3 files, 13 visitors, from an empty cache on): 93 % from copies.
 sub vcl_recv {
-    # A person: one with a session or an account. (UseDC, mwuser-sessionId and others are for scripts.) The address of a style
-    # sheet or script says all about it.
-    if (req.url ~ "^(/w)?/load\.php" || req.http.Cookie !~ "([sS]ession|UserID|Token)=") {
+    # The address of a style sheet or script says all about it. Some cookies are for scripts; every other one may be a person's.
+    call drop_analytics;
+    if (req.url ~ "^(/w)?/load\.php" ||
+        req.http.Cookie ~ "^((UseDC|UseCDNCache|cpPosIndex|VEE|[^=;]*mwuser-sessionId)=[^;]*(; *|$))+$") {
         unset req.http.Cookie;
     }
 }

@@ -6,6 +6,9 @@ sub vcl_recv {
         unset req.http.X-Old;
         unset req.http.X-Static;
         unset req.http.Cache-Status;
+        # A list in several lines is one.
+        std.collect(req.http.Cookie, "; ");
+        std.collect(req.http.If-None-Match);
         # CGI programs read it as the variable HTTP_PROXY (https://httpoxy.org).
         unset req.http.Proxy;
         call keep_one_address;

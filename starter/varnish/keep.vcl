@@ -7,6 +7,33 @@ sub vcl_init {
     }
 }
 
+# The first client of what is not kept gets no more than it has asked for: no body with HEAD, and of
+# a film the part alone, if that begins above 8 MB, or is the end.
+sub vcl_miss {
+    if (req.method == "HEAD" || req.http.Range ~ "^bytes=-") {
+        return (pass);
+    }
+    if (req.http.Range &&
+        std.integer(regsub(req.http.Range, "^bytes=([0-9]+)-.*", "\1"), 8388609) > 8388608) {
+        return (pass);
+    }
+}
+
+# And the parts of a stream as they come: Varnish would ask for a compressed one, and hold the parts
+# back while it unpacks them for a client that takes no other.
+sub vcl_recv {
+    unset req.http.X-Plain;
+    if (!req.http.Accept-Encoding) {
+        set req.http.X-Plain = "yes";
+    }
+}
+sub vcl_backend_fetch {
+    if (bereq.http.X-Plain) {
+        unset bereq.http.Accept-Encoding;
+        unset bereq.http.X-Plain;
+    }
+}
+
 sub vcl_backend_response {
     if (bereq.uncacheable) {
         return (deliver);
@@ -84,6 +111,7 @@ sub keep_it {
     # Compressed once for all clients; less than this fits into one packet.
     set beresp.do_gzip =
         (beresp.http.Content-Type ~ "^text/|image/svg|javascript|json|xml" &&
+         beresp.http.Cache-Control !~ "(?i)no-transform" &&
          std.integer(beresp.http.Content-Length, 860) >= 860);
     if (beresp.ttl < 1ms) {
         return (deliver); # Varnish's own rule would not keep it

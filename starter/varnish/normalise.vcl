@@ -6,9 +6,9 @@ sub vcl_recv {
         if (req.url ~ "^[^?]+\.(css|js|mjs|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|otf)(\?|$)") {
             set req.http.X-Static = "yes";
         }
-        # Longer than a pattern of a purge can bear.
-        if (req.url ~ "^.{4097}") {
-            std.log("rule: an address above 4 kB");
+        # No purge would find it: it is too long for a pattern, or letters and digits are escaped.
+        if (req.url ~ "^.{4097}|%(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])") {
+            std.log("rule: an address above 4 kB, or with escaped letters");
             return (pass);
         }
     }

@@ -7,7 +7,7 @@
 #
 # BAN means the same. A response gives its tags in X-Cache-Tags, Cache-Tags, Surrogate-Key or xkey,
 # separated by commas or spaces, in one line or several; so does a purge. They are words, no
-# patterns: of each, all but letters, digits, _ : and - becomes a _.
+# patterns.
 #
 # Allowed on listeners whose names begin with `purge`, which no visitor reaches. An access list of
 # addresses would not protect them: behind nginx every client has nginx's address.
@@ -34,31 +34,60 @@ sub purge_what_is_asked {
     }
     # A purge would drop the object of one host; a ban drops those of all. It tests the object alone
     # (obj., not req.), so that Varnish can apply it in the background.
-    set req.http.X-Ban = "obj.http.X-Path == " + req.url;
-    if (req.url ~ "\?") {
-        set req.http.X-Ban = "obj.http.X-Url == " + req.url;
-    }
-    if (req.http.X-Purge-Method == "regex") {
+    call name_the_tags;
+    if (req.http.X-Tags) {
+        set req.http.X-Ban = "obj.http.X-Tags ~ ,(" + req.http.X-Tags + "),";
+    } elsif (req.http.X-Purge-Method == "regex") {
         call refuse_a_costly_pattern;
         set req.http.X-Ban = "obj.http.X-Url ~ ^(?:" + req.url + ")";
-    }
-    std.collect(req.http.X-Cache-Tags, ",");
-    std.collect(req.http.Cache-Tags, ",");
-    std.collect(req.http.Surrogate-Key, ",");
-    std.collect(req.http.xkey, ",");
-    set req.http.X-Tags = req.http.X-Cache-Tags + "," + req.http.Cache-Tags + "," +
-        req.http.Surrogate-Key + "," + req.http.xkey;
-    set req.http.X-Tags = regsuball(req.http.X-Tags, "[^0-9A-Za-z_:,\s-]", "_");
-    set req.http.X-Tags = regsuball(req.http.X-Tags, "[,\s]+", "|");
-    set req.http.X-Tags = regsuball(req.http.X-Tags, "^\||\|$", "");
-    if (req.http.X-Tags != "") {
-        set req.http.X-Ban = "obj.http.X-Tags ~ \|(" + req.http.X-Tags + ")\|";
+    } else {
+        call name_the_page;
     }
     # X-Whose: a condition of a rule of yours, "&& obj.http.X-Own-App == yes", limits each purge.
     if (!std.ban(req.http.X-Ban + " " + req.http.X-Whose)) {
         return (synth(400, "Not a purge"));
     }
     return (synth(200, "Purged"));
+}
+
+# Words, compared letter by letter: c++ is not cc.
+sub name_the_tags {
+    std.collect(req.http.X-Cache-Tags, ",");
+    std.collect(req.http.Cache-Tags, ",");
+    std.collect(req.http.Surrogate-Key, ",");
+    std.collect(req.http.xkey, ",");
+    unset req.http.X-Tags;
+    if (req.http.X-Cache-Tags || req.http.Cache-Tags || req.http.Surrogate-Key || req.http.xkey) {
+        set req.http.X-Tags = req.http.X-Cache-Tags + "," + req.http.Cache-Tags + "," +
+            req.http.Surrogate-Key + "," + req.http.xkey;
+        set req.http.X-Tags = regsuball(req.http.X-Tags, "[,\s]+", ",");
+        set req.http.X-Tags = regsuball(req.http.X-Tags, "^,|,$", "");
+        if (req.http.X-Tags == "") {
+            return (synth(400, "Not a purge: no tag"));
+        }
+        set req.http.X-Tags = regsuball(req.http.X-Tags, "[][\\^$.|?*+(){}]", "\\\0");
+        set req.http.X-Tags = regsuball(req.http.X-Tags, ",", "|");
+    }
+}
+
+# In each spelling (RFC 3986, 6.2.2), and without the arguments that no copy's key has.
+sub name_the_page {
+    call drop_analytics;
+    set req.url = regsuball(req.url, "%2[dD]", "-");
+    set req.url = regsuball(req.url, "%2[eE]", ".");
+    set req.url = regsuball(req.url, "%5[fF]", "_");
+    set req.url = regsuball(req.url, "%7[eE]", "~");
+    if (req.url ~ "^.{4097}|%(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])") {
+        return (synth(400, "Not a purge: no copy has this address")); # normalise.vcl
+    }
+    set req.http.X-Pattern = regsuball(req.url, "[][\\^$.|?*+(){}]", "\\\0");
+    set req.http.X-Pattern = regsuball(req.http.X-Pattern, "%[0-9a-fA-F]{2}", "(?i:\0)");
+    set req.http.X-Ban = "obj.http.X-Path ~ ^" + req.http.X-Pattern + "$";
+    if (req.url ~ "\?") {
+        set req.http.X-Ban = "obj.http.X-Url ~ ^" + req.http.X-Pattern + "$";
+    } elsif (req.url !~ "%") {
+        set req.http.X-Ban = "obj.http.X-Path == " + req.url;
+    }
 }
 
 # One `*`, `+` or `{` at most, and none behind a group: with more of them, a long address that
@@ -71,18 +100,23 @@ sub refuse_a_costly_pattern {
     }
 }
 
-# What a ban compares. Its tags stand between bars: |news|blog|
+# What a ban compares. The tags stand between commas: ,news,blog,
 sub vcl_backend_response {
     set beresp.http.X-Url = bereq.url;
-    set beresp.http.X-Path = regsub(bereq.url, "\?.*", "");
+    if (bereq.url ~ "%") {
+        set beresp.http.X-Url = regsuball(beresp.http.X-Url, "%2[dD]", "-");
+        set beresp.http.X-Url = regsuball(beresp.http.X-Url, "%2[eE]", ".");
+        set beresp.http.X-Url = regsuball(beresp.http.X-Url, "%5[fF]", "_");
+        set beresp.http.X-Url = regsuball(beresp.http.X-Url, "%7[eE]", "~");
+    }
+    set beresp.http.X-Path = regsub(beresp.http.X-Url, "\?.*", "");
     std.collect(beresp.http.X-Cache-Tags, ",");
     std.collect(beresp.http.Cache-Tags, ",");
     std.collect(beresp.http.Surrogate-Key, ",");
     std.collect(beresp.http.xkey, ",");
     set beresp.http.X-Tags = "," + beresp.http.X-Cache-Tags + "," + beresp.http.Cache-Tags + "," +
         beresp.http.Surrogate-Key + "," + beresp.http.xkey + ",";
-    set beresp.http.X-Tags = regsuball(beresp.http.X-Tags, "[^0-9A-Za-z_:,\s-]", "_");
-    set beresp.http.X-Tags = regsuball(beresp.http.X-Tags, "[,\s]+", "|");
+    set beresp.http.X-Tags = regsuball(beresp.http.X-Tags, "[,\s]+", ",");
 }
 
 sub vcl_deliver {

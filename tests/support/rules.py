@@ -64,7 +64,7 @@ def _repeated(paragraph: str) -> Iterator[tuple[str, list[str]]]:
         name, values, rest = loop[1], loop[2].split(), rest[loop.end() :]
     rest = re.sub(r"\{(\d+)x\}", lambda found: "x" * int(found[1]), re.sub(r"\n +", "  ", rest))
     for value in values:
-        rows = re.sub(rf"\b{name}\b", value, rest) if name else rest
+        rows = re.sub(rf"\b{name}\b", lambda _, to=value: to, rest) if name else rest  # type: ignore[misc]
         yield f"{title} {value}".strip(), rows.split("\n")
 
 
@@ -118,14 +118,13 @@ def _ask(request: list[str], proxy: Proxy) -> http.Response:
     if line.startswith("RAW "):
         raw = "  ".join([line[4:], *rest]).encode("latin-1").decode("unicode_escape").encode("latin-1")
         return http.exchange(proxy.listeners[listener], raw, line.split()[1])
-    fields = {
-        "Host": "localhost",
-        **{field[1]: field[3] for word in rest if (field := FIELD.fullmatch(word))},
-    }
+    fields = [(field[1], field[3]) for word in rest if (field := FIELD.fullmatch(word))]
     body = "".join(word[1:-1] for word in rest if word[0] == "'").encode()
     if body:
-        fields["Content-Length"] = str(len(body))
-    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+        fields.append(("Content-Length", str(len(body))))
+    if "Host" not in dict(fields):
+        fields.append(("Host", "localhost"))
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields)
     return http.exchange(
         proxy.listeners[listener], f"{line} HTTP/1.1\r\n{head}\r\n".encode() + body, line.split()[0]
     )

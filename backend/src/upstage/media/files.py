@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from upstage.media import svg
-from upstage.media.pixels import TooLarge, size_of
+from upstage.stage.pixels import TooLarge, size_of
 from upstage.state.files import replace_medium
 from upstage.state.records import Medium
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from twisted.protocols import ftp
 
-from upstage.media.pixels import TooLarge, size_of
+from upstage.stage.pixels import TooLarge, size_of
 from upstage.stage.players import Player
 
 MAX_SIZE = 300_000  # bytes of a picture
