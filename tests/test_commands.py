@@ -285,6 +285,7 @@ def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
         ("load", {"EXAMPLE": "99"}, "There is no EXAMPLE=99; the examples are 01 one request, 02 user"),
         ("purge", {}, "Say what: make purge URL="),
         ("purge", {"URL": "/media/fox.svg", "TAG": "media"}, "URL or TAG, not both"),
+        ("purge", {"URL": "/media/fox.svg", "ALL": "1"}, "ALL stands for everything"),
         *(("purge", {"URL": url}, "it must be a path") for url in ("a.svg", "http://localhost", "/a b")),
     ],
 )

@@ -29,6 +29,7 @@ def test_a_path_and_a_tag(stack: Stack) -> None:
     for typed, said, dropped in (
         (f"URL=/media/fox.svg?{word}", "/media/fox.svg on every host, with every query", {"fox"}),
         ("TAG=media", "everything with the tag media", {"fox", "diva"}),
+        ("ALL=1", "all copies", {"fox", "diva"}),
     ):
         before = hits(stack, word)
         assert len(before) == 4

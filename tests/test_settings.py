@@ -5,12 +5,13 @@ import re
 import socket
 import subprocess
 from contextlib import ExitStack
+from datetime import date
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from proscenium.settings import FOR_USERS, KINDS, SETTINGS, files
+from proscenium.settings import ANALYTICS, FOR_USERS, KINDS, SETTINGS, files
 from tests.bare import engine, functions, run
 from tests.stack import REPO
 
@@ -121,6 +122,11 @@ MACHINES = {
 def test_what_is_made_from_the_table_is_up_to_date() -> None:
     outdated = [path for path, text in files().items() if (REPO / path).read_text() != text]
     assert outdated == [], "Type: make settings"
+
+
+def test_the_lists_of_analytics_are_looked_up_once_a_year() -> None:
+    """Then write the new day into proscenium/analytics.toml, and type make settings."""
+    assert (date.today() - ANALYTICS["day"]).days < 366
 
 
 def test_the_rows_are_written_as_make_up_reads_them() -> None:

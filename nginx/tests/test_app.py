@@ -2,10 +2,12 @@
 
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -224,6 +226,26 @@ def test_an_upload_above_the_limit_is_refused(site: Site) -> None:
     refused = site.request("/", HOST, "POST", body=b"x" * 1_100_000)
     assert refused.status == 413
     assert "larger than the site takes" in refused.text
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+@pytest.mark.parametrize("host", ["app.localhost", "localhost"])
+def test_a_refusal_is_our_page_over_both_versions_of_http(
+    site: Site, tmp_path: Path, host: str, version: str
+) -> None:
+    (tmp_path / "large").write_bytes(bytes(40_000_000))
+    cases = {
+        "413": ("--data-binary", f"@{tmp_path}/large"),
+        "431": ("--header", f"Cookie: a={'x' * 8200}"),
+        "405": ("--request", "TRACE"),
+        "421": ("--header", "Host: unknown.example"),
+    }
+    address = ("--resolve", f"{host}:{site.https}:{site.address}", f"https://{host}:{site.https}/x")
+    for status, options in cases.items():
+        command = ("curl", "-qsk", version, "-w", r"\n%{http_version} %{http_code}", *options, *address)
+        said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+        assert said.startswith("<!doctype html>")
+        assert said.split()[-3:] == ["</html>", version.removeprefix("--http"), status]
 
 
 def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:

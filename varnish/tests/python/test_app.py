@@ -148,6 +148,19 @@ def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, 
         assert kept in site.request(path, x_own_app="yes").headers["cache-status"]
 
 
+def test_arguments_and_cookies_that_change_nothing_do_not_count(site: VarnishServer, app: Backend) -> None:
+    site.settings |= {"IGNORE_ARGUMENTS": "ref promo_* x[1]", "IGNORE_COOKIES": "theme s.*"}
+    app.cache_control = "max-age=60"
+    site.start()
+    for query in ("a=1", "ref&a=1&promo_x=2&x[1]=3", "a=1&utm_source_platform=x&ref=7"):
+        cookie = "theme=dark; s.x=2; OptanonConsent=3"
+        site.request(f"/p?{query}", "localhost", "GET", None, x_own_app="yes", cookie=cookie)
+    for query in ("a=1&xref=1", "a=1&x1=2"):
+        site.request(f"/p?{query}", "localhost", "GET", None, x_own_app="yes", cookie="theme=dark")
+    site.request("/p?a=1", "localhost", "GET", None, x_own_app="yes", cookie="themes=dark; sx=1")
+    assert app.targets == ["/p?a=1", "/p?a=1&xref=1", "/p?a=1&x1=2", "/p?a=1"]
+
+
 # Path -> the response's headers, the request's, and the reason.
 REASONS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
     "/zero": ({"cache_control": "max-age=0"}, {}, "lifetime 0.000, Cache-Control max-age=0"),
