@@ -11,6 +11,7 @@ from locust.env import Environment
 
 import figures
 import options
+import own_hosts
 import shapes
 from caches import tab as caches_tab
 from comparison import gather
@@ -155,7 +156,7 @@ def add_options(parser: LocustArgumentParser) -> None:
 @events.init.add_listener
 def set_up(environment: Environment, **_: object) -> None:
     """Register the listeners of each module, then install the additions to the web UI, in this order."""
-    for module in (shapes, taking_part, figures, gather, comparison_shape, report):
+    for module in (own_hosts, shapes, taking_part, figures, gather, comparison_shape, report):
         module.register(environment)
     if environment.web_ui:
         additions = (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, metrics, page)

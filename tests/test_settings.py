@@ -34,6 +34,7 @@ SAMPLES = {
     "addresses": ("a:1 unix:/b|a b:1", "/run/varnish.sock|a:1  b|a unix:/b"),
     "patterns": ("ref promo_* x[1]", 'a"b|b;c'),
     "header_names": ("X-Theme X-Shop", "X_Theme|X-A: 1"),
+    "headers": ("authorization=Bearer a=b,x-team=1", "authorization: x|=a|a=1,b"),
     "health_path": ("/health?x=1", "health|/a b"),
     "ip": ("127.0.0.1|::1|[::1]", "127.x|localhost"),
     "ipv4": ("192.0.2.7", "me|192.0.2"),
@@ -189,7 +190,6 @@ def test_a_wrong_setting_is_named_before_anything_is_touched(bare: Path, setting
         ({"THEATRES": "second@192.0.2.9"}, "a theatre on another machine is a stack of its own there"),
         (MACHINES | {"EXTRAS": "observe,edge"}, "The extra observe is for one machine"),
         ({"EXTRAS": "direct", "OTLP": "http://a:4318"}, "Type: make up EXTRAS=direct,observe"),
-        ({"EXTRAS": "observe", "OTLP": "http://localhost:4318"}, "OTLP=http://host.docker.internal:4318"),
         ({"EXTRAS": "observe", "LOCUST_PORT": "9090"}, "LOCUST_PORT and OBSERVE_PORT both have port 9090"),
         (
             {"EXTRAS": "observe,app", "APP": "http://127.0.0.1:5000"},

@@ -1,5 +1,7 @@
 """stages, stage and talk: joining, the set-up frames in UpStage's order, roles, lines and whispers."""
 
+import random
+from collections import deque
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -188,6 +190,48 @@ def test_each_kind_of_line_has_its_form_in_the_log() -> None:
     assert written == [("demo", line) for line in lines]
     assert spoken == [("robot", "a < b"), ("robot", "S")]
     assert "WAVE" not in ann.modes()  # there was no URL
+
+
+FRAMES = (
+    *("X={0}&Y=1&mode=MOVE", "msg=n{0}&mode=TEXT", "mode=INFO", "thought=n{0}&mode=THOUGHT", "ID=99&mode=AV"),
+    *("msg=bob%3Dn{0}&mode=WHISPER", "mode=DETAILS", "mode=LOADED", "layer=1&mode=DRAW_LAYER"),
+    *("x={0}&y=7&mode=DRAW_LINE", "stage_ID=demo&mode=JOIN", "ID=1&mode=AV", "ID=2&mode=AV", "mode=EXIT"),
+)
+
+
+def test_frames_are_heard_in_the_order_in_which_they_were_sent() -> None:
+    """A thousand random ones of two clients, stored and not: as on a server whose disk takes no time."""
+    chance = random.Random(81)
+    waiting: deque[Callable[[], None]] = deque()
+    slow = with_demo(Stages(keep=lambda _, __, kept: waiting.append(kept)))
+    heard = []
+    for stages in (with_demo(Stages()), slow):
+        chance.seed(81)
+        clients = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob")]
+        for number in range(1000):
+            chance.choice(clients).send(chance.choice(FRAMES).format(number))
+            for _ in range(min(len(waiting), number % 3)):
+                waiting.popleft()()
+        while waiting:
+            waiting.popleft()()
+        heard.append([client.heard() for client in clients])
+    assert [len(frames) > 1000 for frames in heard[0]] == [True, True]
+    assert heard[0] == heard[1]
+
+
+def test_a_late_joiner_gets_a_line_once() -> None:
+    waiting: list[Callable[[], None]] = []
+    stages = with_demo(Stages(keep=lambda _, __, kept: waiting.append(kept)))
+    ann = FakeClient(stages, acting_player("ann"))
+    ann.send("msg=before&mode=TEXT")
+    bob = FakeClient(stages, acting_player("bob"))
+    ann.send("msg=after&mode=TEXT")
+    again = FakeClient(stages, acting_player("bob"))  # a double login, before the first one's set-up
+    while waiting:
+        waiting.pop(0)()
+    assert bob.modes()[-1] == "ERR_DOUBLE_LOGIN"
+    heard = again.heard()
+    assert sum("before" in frame for frame in heard) == sum("after" in frame for frame in heard) == 1
 
 
 Cast = tuple[FakeClient, FakeClient, FakeClient]

@@ -294,16 +294,24 @@ def test_an_error_of_the_program_does_not_stop_the_chat(disk: Disk) -> None:
 
 
 def test_lines_that_wait_for_the_disk_are_bounded(disk: Disk) -> None:
+    """With one more all are sent, in order, and written later."""
     for number in range(MAX_QUEUE + 10):
         disk.hear(str(number))
-    assert disk.store.queued == MAX_QUEUE
-    assert disk.said == [str(number) for number in range(MAX_QUEUE, MAX_QUEUE + 10)]
-    assert disk.store.outcomes["lost"] == 10
+    assert disk.said == [str(number) for number in range(MAX_QUEUE)]
+    assert disk.store.outcomes["lost"] == 0
     disk.problem = Locked("another program has it")
     disk.turn()
-    assert disk.store.queued == MAX_QUEUE
-    disk.hear("one more")  # the oldest goes
+    assert disk.said == [str(number) for number in range(MAX_QUEUE + 10)]
+    assert (disk.store.queued, disk.store.outcomes["lost"]) == (MAX_QUEUE, 10)  # the oldest
+    disk.hear("one more")
     assert (disk.store.queued, disk.store.outcomes["lost"]) == (MAX_QUEUE, 11)
+    disk.problem = None
+    disk.clock.advance(RETRY)
+    while disk.waiting:
+        disk.turn()
+    assert disk.written == [("demo", Line(str(number))) for number in range(11, MAX_QUEUE + 10)] + [
+        ("demo", Line("one more"))
+    ]
 
 
 # While the file named on the command line is there, the disk is full.

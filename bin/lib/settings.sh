@@ -23,8 +23,6 @@ check_settings() {
 check_container_settings() {
     if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
     check_storage
-    [[ ! ${OTLP:-} =~ ://(localhost|127\.[0-9.]+)(:|/|$) ]] ||
-        die "OTLP=$OTLP is the exporter's own container. For a collector on this machine: OTLP=${OTLP/${BASH_REMATCH[1]}/host.docker.internal}"
 }
 
 # ask_nginx COMMANDS NAME...: nginx's scripts, with these settings and no others, accept them, and the commands do; else the last

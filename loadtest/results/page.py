@@ -9,6 +9,7 @@ from locust.env import Environment
 from locust.html import get_html_report
 from locust.web import WebUI
 
+import own_hosts
 from caches import counters, table
 from caches.backend import backend_poll
 from comparison.recorder import recorder
@@ -55,6 +56,7 @@ def settings(environment: Environment) -> str:
     assert given
     classes = ", ".join(sorted(user.__name__ for user in this_run.picked(environment)))
     shape = environment.shape_class
+    hosts = own_hosts.in_words(environment, this_run.picked(environment))
     users = shape.most if isinstance(shape, Shape) else given.num_users  # 0 in the form means the default
     load = f"{users} users ({classes})"
     if given.arrivals:
@@ -62,7 +64,7 @@ def settings(environment: Environment) -> str:
         load = f"{both}{given.arrivals:g} visits per second"
     if given.crawl:
         load += f", beside {given.crawl:g} requests per second of crawlers,"
-    return f"{load} on the stage {given.stage} of {environment.host}"
+    return f"{load} on the stage {given.stage} of {hosts}"
 
 
 def run(environment: Environment) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from locust.env import Environment
 from locust.runners import Runner, WorkerRunner
 from locust.stats import sort_stats
 
+import own_hosts
 from caches import counters
 from caches import table as caches_table
 from caches.backend import backend_poll
@@ -48,7 +49,7 @@ def conclude(environment: Environment, **_: Any) -> None:
         files = several_files(environment)
     elif options.thresholds:
         lines = this_run.verdict(environment)
-        text = table(lines)
+        text = table(lines, own_hosts.in_words(environment, this_run.picked(environment)))
         if not judge.good(lines):
             environment.process_exit_code = max(1, code_so_far(environment, runner))
         elif crawlers_failed(runner):
@@ -77,8 +78,8 @@ def crawlers_failed(runner: Runner) -> list[str]:
     return [key for key, error in runner.errors.items() if error.method == rows.CRAWL]
 
 
-def table(lines: list[judge.Line]) -> str:
-    """The verdict as text: a line for each threshold, then the conclusion."""
+def table(lines: list[judge.Line], hosts: str) -> str:
+    """The verdict as text: who was asked, a line for each threshold, then the conclusion."""
     rows = [(line.verdict, line.what, line.measured, line.allowed, line.why) for line in lines]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     text = [
@@ -86,7 +87,8 @@ def table(lines: list[judge.Line]) -> str:
         for row in rows
     ]
     final = judge.conclusion(lines)
-    return "\n".join(["", "Verdict", "-" * max(map(len, text)), *text, f"{final.verdict}: {final.why}", ""])
+    line = "-" * max(map(len, text))
+    return "\n".join(["", "Verdict", line, f"asked: {hosts}", *text, f"{final.verdict}: {final.why}", ""])
 
 
 def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]:
@@ -98,6 +100,7 @@ def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]
         "good": judge.good(lines),
         "verdict": [asdict(line) for line in lines],
         "host": environment.host,
+        "hosts": own_hosts.asked(environment, this_run.picked(environment)),
         "started": stats.start_time,  # this and the next in seconds since 1970
         "last_sample": stats.last_request_timestamp,
         "generator_cpu_percent": round(load_of_locust.cpu, 1),

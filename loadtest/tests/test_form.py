@@ -40,6 +40,15 @@ def test_a_shape_starts_at_the_first_click_whatever_the_fields_said(
         assert ui.options.stage == parse().stage
 
 
+def test_a_script_that_names_no_class_starts_all_and_the_page_none(ui: WebUI) -> None:
+    """https://docs.locust.io/en/stable/api.html: the form as scripts send it."""
+    form = {"user_count": "20", "spawn_rate": "20", "shape_class": "Default"}
+    refused = ui.post("/swarm", form, origin="http://localhost")
+    assert refused.get_json()["message"] == "Choose at least one class of users."
+    assert ui.post("/swarm", form).get_json()["success"] is True
+    assert {user.__name__ for user in ui.environment.user_classes} == set(CLASSES)
+
+
 def test_an_empty_run_time_is_not_that_of_the_last_run(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "SETTLE", 0)
     assert ui.start(shape_class="LongRun", run_time="1")["success"] is True

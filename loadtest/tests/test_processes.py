@@ -53,6 +53,38 @@ def headless(given: dict[str, str], file: str, *arguments: str, until: dict[str,
     return output
 
 
+SHOPPER = """
+from locust import HttpUser, constant, task
+
+class Shopper(HttpUser):
+    host = "{}"
+    wait_time = constant(0.05)
+
+    @task
+    def look(self):
+        self.client.get("/shelf")
+
+class Plain(HttpUser):
+    wait_time = constant(0.05)
+
+    @task
+    def look(self):
+        self.client.get("/stages/demo")
+"""
+
+
+def test_a_class_with_a_host_of_its_own_asks_that_one(site: FakeSite, tmp_path: Path) -> None:
+    """Whose log has the requests; with workers, too."""
+    shop = Origin("shop")
+    (tmp_path / "shopper.py").write_text(SHOPPER.format(f"http://{shop.address}"))
+    file = f"locustfile.py,{tmp_path / 'shopper.py'}"
+    arguments = ("-u4", "-r4", "--processes=2", "Shopper", "Plain")
+    headless(environment(site), file, *arguments, until={"/shelf": 9, "/stages/demo": 9})
+    shop.close()
+    assert {request.target for request in shop.requests} == {"/shelf"}
+    assert not site.asked["/shelf"]
+
+
 ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 60, "stage heard": 60}
 # Every line a run of the class Audience alone can hold, also on a busy machine.
 THRESHOLDS = """

@@ -17,7 +17,7 @@ from werkzeug.datastructures import MultiDict
 import walk
 from shapes import Shape
 from users import taking_part
-from web_ui.guard import reject
+from web_ui.guard import from_a_browser, reject
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
@@ -84,7 +84,8 @@ def require_users(environment: Environment, form: MultiDict[str, str]) -> None:
         raise ValueError(f"There is no shape {form['shape_class']!r}; the shapes are {', '.join(shapes)}.")
     if runner.state in (STATE_SPAWNING, STATE_RUNNING):
         return  # the form edits a run
-    if not chosen and {"user_classes", "shape_class"} & form.keys():
+    # A script that names none means all; Locust's page that none is chosen.
+    if not chosen and ("user_classes" in form or from_a_browser()):
         raise ValueError("Choose at least one class of users.")
     if isinstance(runner, MasterRunner) and not runner.worker_count:
         raise ValueError("This Locust is a master, and no worker has come yet.")

@@ -80,6 +80,11 @@ def from_another_page() -> bool:
     return origin is not None and urlsplit(origin).netloc != request.host
 
 
+def from_a_browser() -> bool:
+    """Whether a page has sent this request, and no script."""
+    return bool({"Origin", "Sec-Fetch-Site"} & {name.title() for name, _ in request.headers})
+
+
 def targets() -> list[str]:
     """The targets that a request names: in the form, or for one class of users."""
     if request.endpoint == "locust.swarm":

@@ -1,7 +1,8 @@
 """Runs the exporter: `python -m exporter`, in the image of the backend, which has the libraries.
 
 `COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU and memory are exported, separated by
-spaces. `OTLP`: a collector for traces, or nothing; `TRACE_SLOW`: the time from which a request always does.
+spaces. `OTLP`: a collector for traces, or nothing; `OTLP_HEADERS`: what it asks for; `TRACE_SLOW`: the time
+from which a request always does.
 """
 
 import fcntl
@@ -46,9 +47,10 @@ def main() -> None:
     registry = CollectorRegistry()
     project, send = os.environ["COMPOSE_PROJECT_NAME"], None
     if collector := os.environ.get("OTLP"):
-        from .otlp import sender  # which takes memory
+        from .otlp import Sender, from_a_container  # which takes memory
 
-        send = sender(collector, project, seconds(os.environ["TRACE_SLOW"]))
+        slow = seconds(os.environ["TRACE_SLOW"])
+        send = Sender(from_a_container(collector), project, slow, os.environ.get("OTLP_HEADERS", ""))
     traces = Traces(send)
     requests = Requests(registry)
 
@@ -69,7 +71,7 @@ def main() -> None:
                 "connections": connections.read,
                 "varnish": varnishes.read,
                 "services": services.read,
-                "traces": lambda: [*backend.check(), *traces.read()],
+                "traces": lambda: [*backend.check(), *traces.read(), *(send.read() if send else ())],
             }
         )
     )

@@ -4,33 +4,118 @@ The SDK keeps up to 2,000 spans while the collector does not answer, and drops f
 https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
 
-from collections.abc import Callable
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from threading import Event
+from typing import Any
 
+import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
 
 from logs.spans import Span
 
 from .traces import Trace
 
 QUEUE = 2000  # spans
+LONGEST = 3600.0  # seconds that a collector may ask to be left alone
 
 
-def sender(collector: str, project: str, slow: float) -> Callable[[Trace], None]:
-    """The function that sends a trace if it was drawn, has failed, or took `slow` seconds."""
-    exporter = OTLPSpanExporter(f"{collector.rstrip('/').removesuffix('/v1/traces')}/v1/traces", timeout=5)
-    processor = BatchSpanProcessor(exporter, max_queue_size=QUEUE, schedule_delay_millis=1000)
+class Sender:
+    """Sends a trace if it was drawn, has failed, or took `slow` seconds, and counts what became of it.
 
-    def send(trace: Trace) -> None:
+    `headers`: NAME=VALUE, separated by commas, such as a token that the collector asks for.
+    """
+
+    def __init__(self, collector: str, project: str, slow: float, headers: str = "") -> None:
+        self._project = project
+        self._slow = slow
+        self._exporter = Exporter(endpoint(collector), dict(pairs(headers)))
+        self._processor = BatchSpanProcessor(self._exporter, max_queue_size=QUEUE, schedule_delay_millis=1000)
+
+    def __call__(self, trace: Trace) -> None:
         line, seconds = trace.line, trace.root.ended - trace.root.began
-        if line.flags == "01" or line.traced == "failed" or (line.traced == "slow" and seconds >= slow):
-            for span in spans(trace, project):
-                processor.on_end(span)
+        if line.flags == "01" or line.traced == "failed" or (line.traced == "slow" and seconds >= self._slow):
+            for span in spans(trace, self._project):
+                self._processor.on_end(span)
 
-    return send
+    def read(self) -> list[Metric]:
+        """How many spans the collector has taken, and how many it has not, by what it said."""
+        family = CounterMetricFamily("traces_spans", "Spans for the collector", labels=("outcome", "status"))
+        for (outcome, status), count in self._exporter.outcomes.copy().items():
+            family.add_metric((outcome, status), count)
+        return [family]
+
+
+class Exporter(OTLPSpanExporter):
+    """Counts the spans by what became of them, and what the collector said last."""
+
+    def __init__(self, endpoint: str, headers: Mapping[str, str]) -> None:
+        self._asked = Patient()
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        super().__init__(endpoint, headers=headers, timeout=5, session=self._asked)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self._asked.said = "no answer"
+        result = super().export(spans)
+        outcome = "sent" if result is SpanExportResult.SUCCESS else "refused"
+        self.outcomes[outcome, self._asked.said] += len(spans)
+        return result
+
+    def shutdown(self) -> None:
+        self._asked.stopped.set()
+        super().shutdown()  # type: ignore[no-untyped-call]
+
+
+class Patient(requests.Session):
+    """Asks no sooner than the collector's last Retry-After says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = ""
+        self.stopped = Event()
+        self._not_before = 0.0
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        if (wait := self._not_before - time.monotonic()) > 0:
+            self.stopped.wait(wait)
+        answer = super().send(request, **options)
+        self.said = str(answer.status_code)
+        self._not_before = time.monotonic() + retry_after(answer.headers.get("Retry-After", ""))
+        return answer
+
+
+def retry_after(text: str) -> float:
+    """Seconds, from a number or a date; 0 if it is neither."""
+    try:
+        seconds = float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
+    except ValueError:
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST)
+
+
+def endpoint(collector: str) -> str:
+    """Where it takes traces."""
+    return f"{collector.rstrip('/').removesuffix('/v1/traces')}/v1/traces"
+
+
+def from_a_container(collector: str) -> str:
+    """The same collector: `localhost` is this machine, not the exporter's container."""
+    return re.sub(r"://(localhost|127\.[0-9.]+)(?=[:/]|$)", "://host.docker.internal", collector)
+
+
+def pairs(headers: str) -> Iterator[tuple[str, str]]:
+    """The names and values of OTLP_HEADERS."""
+    for each in filter(None, headers.split(",")):
+        name, _, value = each.partition("=")
+        yield name.strip(), value.strip()
 
 
 def spans(trace: Trace, project: str) -> list[ReadableSpan]:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from extras.observe.exporter.__main__ import seconds
-from extras.observe.exporter.otlp import QUEUE, sender
+from extras.observe.exporter.otlp import QUEUE, Sender, endpoint, from_a_container, retry_after
 from extras.observe.exporter.traces import HOLD, LATE, LONGEST, MOST, PIECES, SHOWN, Trace, Traces, groups
 from tests.support.collector import Collector
+from tests.support.origin import Request, response
 from tests.support.wait import wait_until
 
 ID, SPAN, CLIENT = "6a05b1a18a71752b342d7240ec65bac5", "342d7240ec65bac5", "b7ad6b7169203331"
@@ -222,7 +223,7 @@ def collector() -> Iterator[Collector]:
 
 
 def test_a_collector_gets_the_tree(made: Made, collector: Collector) -> None:
-    made.traces = Traces(sender(f"http://{collector.address}/", "stack", slow=0.1), clock=lambda: made.now)
+    made.traces = Traces(Sender(f"http://{collector.address}/", "stack", slow=0.1), clock=lambda: made.now)
     made.nginx(parent=CLIENT)
     made.traces.varnish(VARNISH.replace("bereq 10 fetch", "bereq 10 bgfetch").splitlines())
     made.traces.backend(json.dumps(BACKEND).encode())
@@ -259,7 +260,7 @@ def test_a_collector_gets_the_tree(made: Made, collector: Collector) -> None:
     ],
 )
 def test_what_is_sent(made: Made, collector: Collector, fields: dict[str, object], sent: bool) -> None:
-    made.traces = Traces(sender(f"http://{collector.address}", "stack", slow=1.0), clock=lambda: made.now)
+    made.traces = Traces(Sender(f"http://{collector.address}", "stack", slow=1.0), clock=lambda: made.now)
     made.nginx(**fields)
     made.nginx(id="f" * 32, flags="01")  # the last one
     made.complete()
@@ -270,13 +271,56 @@ def test_what_is_sent(made: Made, collector: Collector, fields: dict[str, object
 def test_a_collector_that_is_away_delays_nothing(made: Made, collector: Collector) -> None:
     address = collector.address
     collector.close()
-    send = sender(f"http://{address}", "stack", slow=0.1)
+    send = Sender(f"http://{address}", "stack", slow=0.1)
     made.nginx()
     [trace] = made.complete()
     began = time.monotonic()
     for _ in range(2 * QUEUE):
         send(trace)
         assert time.monotonic() - began < 60  # each attempt to reach it may take five seconds
+
+
+def test_a_collector_that_refuses_is_counted_and_asked_when_it_says(made: Made, collector: Collector) -> None:
+    answers = [("429 Slow down", {"retry_after": "3"}), ("401 Who?", {}), ("200 OK", {})]
+    times: list[float] = []
+
+    def answer(_: Request) -> bytes:
+        times.append(time.monotonic())
+        status, fields = answers[min(len(times), 3) - 1]
+        return response(b"", status, **fields)
+
+    collector.answer = answer
+    send = Sender(f"http://{collector.address}/v1/traces", "stack", slow=0.1, headers="X-Team=a, X-Key=b=c")
+    made.nginx()
+    [trace] = made.complete()
+    send(trace)
+    wait_until(lambda: len(times) == 2)
+    assert times[1] - times[0] >= 3
+    wait_until(lambda: send.read()[0].samples)
+    send(trace)
+    wait_until(lambda: len(times) == 3)
+    wait_until(lambda: len(send.read()[0].samples) == 2)
+    counted = {tuple(each.labels.values()): each.value for each in send.read()[0].samples}
+    assert counted == {("refused", "401"): 1, ("sent", "200"): 1}
+    assert {(one.headers["x-team"], one.headers["x-key"]) for one in collector.requests} == {("a", "b=c")}
+
+
+def test_how_long_a_collector_wants_to_be_left_alone() -> None:
+    assert [retry_after(text) for text in ("7", "", "soon", "99999", "Thu, 01 Jan 1970 00:00:00 GMT")] == [
+        *(7, 0, 0, 3600, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("collector", "found"),
+    [
+        ("http://localhost:4318", "http://host.docker.internal:4318/v1/traces"),
+        ("http://127.0.0.1/v1/traces", "http://host.docker.internal/v1/traces"),
+        ("https://localhost.example/otlp/", "https://localhost.example/otlp/v1/traces"),
+    ],
+)
+def test_where_a_collector_takes_traces(collector: str, found: str) -> None:
+    assert endpoint(from_a_container(collector)) == found
 
 
 @pytest.mark.parametrize(("text", "found"), [("300ms", 0.3), ("2s", 2), ("5m", 300)])

@@ -16,7 +16,7 @@ def hold(stage: Stage, member: Member, message: Message) -> None:
     id = message.need("ID")
     avatar = find(stage.avatars, id)
     if avatar is None:
-        member.send(encode("ERR", error=f"No such avatar ({escape(one_line(id))})"))
+        stage.reply(member, encode("ERR", error=f"No such avatar ({escape(one_line(id))})"))
     elif avatar.holder in (None, member):
         if own := stage.held_by(member):
             own.holder = None
@@ -107,7 +107,7 @@ def prop(stage: Stage, member: Member, message: Message) -> None:
         return
     wanted = find(stage.props, id)
     if wanted is None:
-        member.send(encode("ERR", error=f"No such prop ({escape(one_line(id))})"))
+        stage.reply(member, encode("ERR", error=f"No such prop ({escape(one_line(id))})"))
     elif wanted.holder == avatar.id:
         wanted.holder = 0
         stage.show(encode("BINDPROP", ID=avatar.id, prop=0), wanted)

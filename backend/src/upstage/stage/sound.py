@@ -40,7 +40,7 @@ def load(stage: Stage, member: Member, message: Message) -> None:
 def applaud(stage: Stage, member: Member, message: Message) -> None:
     """PLAY_APPLAUSE: the audience's button. Every stage has the clients' own applause sound."""
     if not (stage.applause or member.acts):
-        member.send(encode("MSG", message=CLOSED))
+        stage.reply(member, encode("MSG", message=CLOSED))
         return
     audio = _audio(stage, message, "file")
     if audio or message.need("file") == APPLAUSE:

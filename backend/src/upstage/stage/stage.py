@@ -2,11 +2,15 @@
 
 A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
 joining, leaving and sending; the modes are in `acting`, `drawing`, `sound` and `talk`.
+
+What a frame changes, it changes when it arrives. What is sent because of it leaves in its turn
+(`Stage.turn`), because some frames wait until they are on the disk, and none overtakes them.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Protocol, TypeVar
 
 from upstage.stage.kept import Change, Line, Standing
@@ -56,7 +60,7 @@ class Host(Protocol):
     def clock(self) -> float:
         """Seconds, monotonic."""
 
-    def keep(self, stage_id: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
+    def keep(self, stage_id: str, changes: Sequence[Change], kept: Callable[[], object]) -> object:
         """Write changes to disk, then call `kept`: in the order of the calls."""
 
     def speak(self, voice: str, text: str) -> str | None:
@@ -92,6 +96,9 @@ class Stage:
     volunteer: bool = False
     listed: bool = True  # in the lists of stages
     members: set[Member] = field(default_factory=set)
+    _hearing: dict[Member, bool] = field(
+        default_factory=dict
+    )  # who has its set-up, and whether it is a player
     _counts_due: bool = False  # whether the new counts will be sent in a moment
 
     @property
@@ -117,22 +124,24 @@ class Stage:
         """
         for other in [] if member.player is AUDIENCE else list(self.members):
             if other.player.name == member.player.name:
-                other.send(encode("ERR_DOUBLE_LOGIN"))
+                self.reply(other, encode("ERR_DOUBLE_LOGIN"))
                 self.leave(other)
         member.stage = self
         member.acts = member.player.can_act
         self.members.add(member)
-        member.send(b"".join(self._set_up()))
+        frames = [b"".join(self._set_up())]
         for layer in self.layers:
-            for piece in layer.prepared():  # not joined to the rest: they are large, and shared
-                member.send(piece)
+            frames += layer.prepared()  # not joined to the rest: they are large, and shared
         if member.acts:
-            member.send(self.layer_state())
+            frames.append(self.layer_state())
+        self.reply(member, *frames)
+        self.turn(partial(self._hearing.update, {member: member.acts}))
         self._tell_counts()
 
     def leave(self, member: Member) -> None:
         """Remove a member and tell the others. Its avatar stays where it is."""
         self.members.discard(member)
+        self.turn(partial(self._hearing.pop, member, None))
         self.let_go(member)
         member.stage = None
         member.acts = False
@@ -151,17 +160,13 @@ class Stage:
 
     def loaded(self, member: Member) -> None:
         """A client has fetched all media: send it the places, the held props and the buttons."""
-        for avatar in self.avatars:
-            for frame in avatar.place():
-                member.send(frame)
-        for prop in self.props:
-            if prop.holder:
-                member.send(prop.bind())
+        frames = [frame for avatar in self.avatars for frame in avatar.place()]
+        frames += [prop.bind() for prop in self.props if prop.holder]
         if self.applause:
-            member.send(self.applause_button())
+            frames.append(self.applause_button())
         if self.volunteer:
-            member.send(self.volunteer_button())
-        member.send(encode("CONFIRM_LOADED"))
+            frames.append(self.volunteer_button())
+        self.reply(member, *frames, encode("CONFIRM_LOADED"))
 
     def reload(self) -> None:
         """Tell all clients to reload, because things have changed. Chat, drawing and places stay."""
@@ -178,38 +183,51 @@ class Stage:
     def close(self) -> None:
         """Tell all members that the stage is closed, and remove them."""
         for member in list(self.members):
-            member.send(encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
+            self.reply(member, encode("ERR_DOUBLE_LOGIN", msg="This stage has been closed."))
             member.stage = None
             member.acts = False
         self.members.clear()
+        self.turn(self._hearing.clear)
+
+    def turn(self, act: Callable[[], object]) -> None:
+        """Call `act` when everything before it has been sent."""
+        self.host.keep(self.id, (), act)
+
+    def reply(self, member: Member, *frames: bytes) -> None:
+        """Send frames to one member."""
+
+        def send() -> None:
+            for frame in frames:
+                member.send(frame)
+
+        self.turn(send)
 
     def broadcast(self, frame: bytes) -> None:
         """Send one frame, encoded once, to all members, its sender included."""
-        for member in list(self.members):  # a copy: a member whose connection is cut meanwhile leaves the set
-            member.send(frame)
+        self.turn(partial(self._send, frame))
 
     def to_players(self, frame: bytes) -> None:
         """Send one frame, encoded once, to all members that count as players, its sender included."""
-        for member in [m for m in self.members if m.acts]:
-            member.send(frame)
+        self.turn(partial(self._send, frame, players=True))
 
     def say(self, line: str, *frames: bytes) -> None:
         """Write a line to the chat log, then send its frames to all: a line that was shown is never lost."""
-
-        def kept() -> None:
-            self.chat.append(line)
-            for frame in frames:
-                self.broadcast(frame)
-
-        self.host.keep(self.id, [Line(line)], kept)
+        self.chat.append(line)
+        self.host.keep(self.id, [Line(line)], partial(self._send, *frames))
 
     def show(self, frame: bytes, *changed: "Picture | Stage") -> None:
         """Write how things stand now, then send the frame to all: what was shown is never lost."""
-        self.host.keep(self.id, [thing.standing() for thing in changed], lambda: self.broadcast(frame))
+        self.host.keep(self.id, [thing.standing() for thing in changed], partial(self._send, frame))
 
     def draw(self, layer: Layer, frame: bytes) -> None:
         """Write a frame that a layer has made, then send it to all."""
-        self.host.keep(self.id, [layer.change(frame)], lambda: self.broadcast(frame))
+        self.host.keep(self.id, [layer.change(frame)], partial(self._send, frame))
+
+    def _send(self, *frames: bytes, players: bool = False) -> None:
+        # A copy: a member whose connection is cut meanwhile leaves the set.
+        for member in [member for member, acts in self._hearing.items() if acts or not players]:
+            for frame in frames:
+                member.send(frame)
 
     def standing(self) -> Standing:
         """What is kept of its buttons, and of which backdrop is up."""

@@ -39,7 +39,7 @@ class Stages:
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        keep: Callable[[str, Sequence[Change], Callable[[], None]], None] = lambda id, changes, kept: kept(),
+        keep: Callable[[str, Sequence[Change], Callable[[], object]], object] = lambda id, _, kept: kept(),
         speak: Callable[[str, str], str | None] = lambda voice, text: None,
         later: Callable[[Callable[[], None]], object] = lambda act: act(),
     ) -> None:
@@ -150,7 +150,7 @@ def _loaded(stage: Stage, member: Member, message: Message) -> None:
 
 
 def _info(stage: Stage, member: Member, message: Message) -> None:
-    member.send(encode("MSG", message=CREDITS))
+    stage.reply(member, encode("MSG", message=CREDITS))
 
 
 # The modes of each role. A mode that is not listed is ignored and counted.

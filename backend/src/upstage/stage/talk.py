@@ -73,7 +73,7 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
     wanted = list(dict.fromkeys(name.strip() for name in re.split(r"[|,:;/]", names) if name.strip()))
     words = words.strip()
     if not (equals and wanted and words):
-        member.send(encode("MSG", message=WHISPER_USAGE))
+        stage.reply(member, encode("MSG", message=WHISPER_USAGE))
         return
     receivers: dict[Member, str] = {}
     missed = []
@@ -85,12 +85,12 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
             missed.append(name)
     frame = encode("WHISPER", senderID=escape(member.player.name), text=escape(words))
     for receiver in receivers:
-        receiver.send(frame)
+        stage.reply(receiver, frame)
     if receivers:
         told = ", ".join(dict.fromkeys(receivers.values()))
-        member.send(encode("MSG", message=f"You whispered to {escape(told)}: {escape(words)}"))
+        stage.reply(member, encode("MSG", message=f"You whispered to {escape(told)}: {escape(words)}"))
     if missed:
-        member.send(encode("MSG", message=f"No player here is called {escape(', '.join(missed))}."))
+        stage.reply(member, encode("MSG", message=f"No player here is called {escape(', '.join(missed))}."))
 
 
 def _by_name(stage: Stage) -> dict[str, list[Member]]:
@@ -112,7 +112,7 @@ def details(stage: Stage, member: Member, message: Message) -> None:
     """DETAILS: the stage's name, its players and the size of its audience."""
     players = ", ".join(sorted(other.player.name for other in stage.members if other.acts))
     lines = [f" *{stage.name}* ", f" Players: {players}", f" Audience: {stage.audience}"]
-    member.send(encode("MSG", message="\n".join(lines)))
+    stage.reply(member, encode("MSG", message="\n".join(lines)))
 
 
 def applause(stage: Stage, member: Member, message: Message) -> None:

@@ -24,9 +24,9 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Frames whose changes wait for the disk; further ones are sent and counted as lost, but not written. The same
-# number limits the changes that were sent but not yet written; the newest are kept. One has at most 2 kB, or
-# is a layer's whole drawing, which as many frames have gone before.
+# Frames that wait for the disk, or behind those that do; with one more all are sent, and written later. The
+# same number limits the changes that were sent but not yet written; the newest are kept. One has at most 2
+# kB, or is a layer's whole drawing, which as many frames have gone before.
 MAX_QUEUE = 20_000
 SHORT_WAIT = 0.2  # seconds that a change waits for another program's lock, before it is sent unwritten
 RETRY = 1.0  # seconds between two attempts to write such changes
@@ -41,8 +41,9 @@ class Store:
         self._database = database
         self._reactor = reactor
         self._thread = ThreadPool(1, 1, "store")
-        self._waiting: deque[tuple[str, Sequence[Change], Callable[[], None]]] = deque()
+        self._waiting: deque[tuple[str, Sequence[Change], Callable[[], object]]] = deque()
         self._writing = False
+        self._begun = 0  # of those that wait, the first ones, which are being written
         self._unwritten: deque[tuple[str, Change]] = deque(maxlen=MAX_QUEUE)  # sent, and not on the disk
         # Runs while there are some.
         self._retries = LoopingCall(lambda: Deferred.fromCoroutine(self._retry()))
@@ -80,12 +81,13 @@ class Store:
             request.wait("database", done)
         return done
 
-    def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], None]) -> None:
-        """Write changes to disk, then call `kept`; if the disk fails, call it and write them later."""
+    def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], object]) -> None:
+        """Write changes to disk, then call `kept`, in the order of the calls; without changes, too.
+
+        If the disk fails, or too many wait, call it and write them later.
+        """
         if len(self._waiting) >= MAX_QUEUE:
-            self.outcomes["lost"] += len(changes)
-            kept()
-            return
+            self._release()
         self._waiting.append((stage, changes, kept))
         if not self._writing:
             self._writing = True
@@ -95,15 +97,35 @@ class Store:
         while self._waiting:
             gathered = list(self._waiting)
             changes = [(stage, change) for stage, some, _ in gathered for change in some]
+            self._begun = len(gathered)
             # While older changes are unwritten, newer ones do not even try: that would delay the stages.
-            if not self._retries.running and not await self._write_now(changes, SHORT_WAIT):
-                self._retries.start(RETRY, now=False)
-            if self._retries.running:
-                self._put_aside(changes)
-            for _, _, kept in gathered:
-                self._waiting.popleft()
+            written = not changes
+            if changes and not self._retries.running:
+                written = await self._write_now(changes, SHORT_WAIT)
+            if not written:
+                newer, self._unwritten = self._unwritten, deque(maxlen=MAX_QUEUE)
+                self._put_aside([*changes, *newer] if not self._begun else [*newer, *changes])
+                self._try_again()
+            while self._begun:  # unless they have been released meanwhile
+                self._begun -= 1
+                _, _, kept = self._waiting.popleft()
                 kept()
         self._writing = False
+
+    def _release(self) -> None:
+        """Send all that waits, in order; what is not being written just now is written later."""
+        released, begun = list(self._waiting), self._begun
+        self._waiting.clear()
+        self._begun = 0
+        self._put_aside((stage, change) for stage, some, _ in released[begun:] for change in some)
+        self._try_again()
+        for _, _, kept in released:
+            kept()
+
+    def _try_again(self) -> None:
+        """Begin to write what was put aside."""
+        if self._unwritten and not self._retries.running:
+            self._retries.start(RETRY, now=False)
 
     def _put_aside(self, changes: Iterable[tuple[str, Change]]) -> None:
         """Keep changes in memory until they can be written."""

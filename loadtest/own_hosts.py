@@ -1,0 +1,52 @@
+"""The `host` of a class of your own counts: Locust would give every class that of LOCUST_HOST, this stack."""
+
+from typing import Any
+
+from locust import User
+from locust.env import Environment
+
+OWN = "asked"  # the name of the attribute that keeps it: Locust writes over `host`
+OURS = ("locustfile", "users.", "locust.")  # the modules of the shipped classes, which have none
+
+
+def register(environment: Environment) -> None:
+    """Let each class that has a `host` of its own ask that one."""
+    for user in classes(environment):
+        if (host := own(user)) and OWN not in vars(user):
+            setattr(user, OWN, host)
+            user.__init__ = asking(host, user.__init__)  # type: ignore[method-assign]
+
+
+def own(user: type[User]) -> str | None:
+    """The `host` that a file of the user's gives this class, or one that it is made of."""
+    theirs = (each for each in user.__mro__ if not each.__module__.startswith(OURS))
+    return next((vars(each)["host"] for each in theirs if vars(each).get("host")), None)
+
+
+def asking(host: str, begin: Any) -> Any:
+    """The class's `__init__`, for users that ask this host."""
+
+    def begin_there(user: User, *given: Any) -> None:
+        user.host = host
+        begin(user, *given)
+
+    return begin_there
+
+
+def classes(environment: Environment) -> list[type[User]]:
+    """All that can be chosen."""
+    offered: dict[str, Any] = environment.available_user_classes or {}
+    return list(dict.fromkeys([*environment.user_classes, *offered.values()]))
+
+
+def asked(environment: Environment, picked: list[type[User]]) -> dict[str, str]:
+    """The host that each of these classes asks, by its name."""
+    return {user.__name__: getattr(user, OWN, environment.host or "") for user in picked}
+
+
+def in_words(environment: Environment, picked: list[type[User]]) -> str:
+    """`http://nginx:8000`; with classes that ask others, `http://nginx:8000, Shopper http://shop.example`."""
+    hosts = asked(environment, picked)
+    shared = [host for host in [environment.host or ""] if not hosts or host in hosts.values()]
+    own = [f"{name} {host}" for name, host in sorted(hosts.items()) if host != environment.host]
+    return ", ".join([*shared, *own])
