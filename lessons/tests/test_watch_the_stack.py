@@ -129,7 +129,12 @@ def test_a_prometheus_that_does_not_answer(attempt: Attempt, prometheus: Origin,
 
 def test_each_alert_has_a_question_about_panels_that_exist() -> None:
     (group,) = yaml.safe_load((OBSERVE / "prometheus" / "rules.yml").read_text())["groups"]
-    alerts = [rule["alert"] for rule in group["rules"] if "alert" in rule]
+    # Without a collector of traces, which a class has not, there is no alert about one.
+    alerts = [
+        rule["alert"]
+        for rule in group["rules"]
+        if rule.get("alert", "CollectorRefuses") != "CollectorRefuses"
+    ]
     files = (OBSERVE / "page" / "dashboards").glob("*.json")
     dashboards = [json.loads(file.read_text()) for file in files]
     panels = {f"{panel['title']}, on {one['title']}" for one in dashboards for panel in one["panels"]}
