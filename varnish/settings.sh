@@ -85,9 +85,12 @@ own_names() {
 write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
     declare_upstage >"$VARNISH_GENERATED/backends.vcl"
-    mkdir -p "$VARNISH_GENERATED/starter/varnish"
-    cp "$starter/varnish/analytics.vcl" "$VARNISH_GENERATED/starter/varnish/"
-    write_ignored "$VARNISH_GENERATED/starter/varnish/ignored.vcl"
+    rm -rf "$VARNISH_GENERATED/starter"
+    if [ "$IGNORE_ARGUMENTS$IGNORE_COOKIES" ]; then
+        mkdir -p "$VARNISH_GENERATED/starter/varnish"
+        cp "$starter/varnish/analytics.vcl" "$VARNISH_GENERATED/starter/varnish/"
+        write_ignored "$VARNISH_GENERATED/starter/varnish/ignored.vcl"
+    fi
     {
         [ -z "$APP" ] || echo 'include "app_handover.vcl";'
         echo 'include "handover.vcl";'
