@@ -5,7 +5,7 @@
 # same for every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that
 # strangers cause, UpStage has only STRANGER_FETCHES in progress at a time; the others wait there for up to 0.8 s, each address in
 # its turn, and then get a 503, twice (backend/src/upstage/net/lane.py, curtain.vcl). So a page that no cache has comes as soon for
-# a visitor who is known as if there were no crawlers, and for a newcomer as if nobody asked for more than one page.
+# a visitor who is known as if there were no crawlers, and for a newcomer as if each address asked for one page.
 
 sub vcl_recv {
     if (req.restarts == 0) {

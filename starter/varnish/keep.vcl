@@ -7,8 +7,8 @@ sub vcl_init {
     }
 }
 
-# The first client of what is not kept gets no more than it has asked for: no body with HEAD, and of
-# a film the part alone, if that begins above 8 MB, or is the end.
+# What is not kept is fetched as its first client asks for it: no body with HEAD, and of a film the
+# part alone, if that begins above 8 MB, or is the end.
 sub vcl_miss {
     if (req.method == "HEAD" || req.http.Range ~ "^bytes=-") {
         return (pass);

@@ -91,7 +91,7 @@ sub name_the_page {
 }
 
 # One `*`, `+` or `{` at most, and none behind a group: with more of them, a long address that
-# anybody has asked for would take minutes, and in the end the cache
+# any client has asked for would take minutes, and in the end the cache
 # (https://github.com/varnishcache/varnish-cache/issues/4376).
 sub refuse_a_costly_pattern {
     set req.http.X-Pattern = regsuball(req.url, "\\.|\[\^?\]?[^]]*\]", "x");
