@@ -37,7 +37,8 @@ sub vcl_miss {
 sub vcl_pass {
     set req.http.X-Outcome = "pass";
     set req.http.Cache-Status = server.identity + "; fwd=bypass";
-    if (req.method != "GET" && req.method != "HEAD") {
+    if (req.method != "GET" && (req.method != "HEAD" || req.http.X-Own-App && !req.http.Cookie &&
+        !req.http.Authorization && !req.is_hitpass)) { # keep.vcl
         set req.http.Cache-Status = server.identity + "; fwd=method";
     }
 }
@@ -57,6 +58,8 @@ sub vcl_deliver {
     }
     if (req.http.X-Outcome == "pass" && req.http.X-Unusual) { # of an application of your own (app.vcl)
         set req.http.Cache-Status = req.http.Cache-Status + {"; detail="header "} + req.http.X-Unusual + {"""};
+    } elsif (req.http.Cache-Status ~ "fwd=method$" && req.method == "HEAD") {
+        set req.http.Cache-Status = req.http.Cache-Status + {"; detail="HEAD makes no copy""};
     } elsif (req.http.X-Outcome != "hit" && req.http.X-Outcome != "miss") {
         set req.http.Cache-Status = req.http.Cache-Status + "; detail=" + req.http.X-Outcome;
     }

@@ -50,8 +50,8 @@ class Application(BaseHTTPRequestHandler):
             language = language if language in GREETINGS else "en"
             return {"Content-Language": language}, GREETINGS[language]
         if path == "/news":
-            skin = self.headers.get("X-Skin", "plain")  # as a skin's script sends it, and as any client can
-            return {"Link": f"<{skin}.css>; rel=stylesheet"}, "The news"
+            origin = self.headers.get("Referer", "/")  # the page whose link was followed
+            return {"Link": f"<{origin}>; rel=prev"}, "The news"
         return {}, path
 
 

@@ -29,12 +29,12 @@ def check(attempt: Attempt, need: Need) -> None:
     need(confirmed and first.answer.body == again.answer.body, "report")
 
     news = [request for request in asked if request.path == "/news"]
-    poison = {request.header("X-Skin") for request in news} - {""}
-    links = [one.last.header("Link", "RespHeader") for one in news if not one.header("X-Skin")]
+    poison = {request.header("Referer") for request in news} - {""}
+    links = [one.last.header("Link", "RespHeader") for one in news if not one.header("Referer")]
     need(any(value in link for link in links for value in poison), "not-poisoned")
-    skin = {"X-Skin": "https://evil.example/NEW"}
+    evil = {"Referer": "https://evil.example/NEW"}
     page = Ask("/news?NEW", HOST)
-    _, victim, friend = attempt.ask(Ask(page.url, HOST, headers=skin), page, page)
+    _, victim, friend = attempt.ask(Ask(page.url, HOST, headers=evil), page, page)
     need("evil" not in victim.answer.headers.get("link", ""), "poisoned")
     need(friend.outcome == "hit", "not-kept")
 

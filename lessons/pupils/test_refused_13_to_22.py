@@ -289,7 +289,7 @@ def test_lesson_22_changed_before_it_was_seen(pupil: Pupil) -> None:
 
 FOLDER = "lessons/20-the-header-from-the-other-side"
 APP = "app.localhost"
-SKIN = {"x_skin": "https://evil.example/skin"}
+EVIL = {"referer": "https://evil.example/"}
 
 
 def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
@@ -307,12 +307,12 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
                 ("max-age=0, ", "max-age"),
                 ('Vary = "Accept-Language"\n', "a reader of fr got 'Guten Abend'"),
                 ("ETag = '\"1\"'\n", "report"),
-                ('Vary = "X-Skin"', "not-poisoned"),
+                ('Vary = "Referer"', "not-poisoned"),
             ):
                 headers.write_text(right.replace(line, ""))
                 pupil.refused(refusal)
-            for skin in (SKIN, {}):
-                pupil.get("/news?WORD", APP, **skin)
+            for fields in (EVIL, {}):
+                pupil.get("/news?WORD", APP, **fields)
             pupil.refused("poisoned")
             headers.write_text(right.replace('s-maxage=60"\nVary', 'no-store"\nVary'))
             pupil.refused("not-kept")

@@ -95,16 +95,16 @@ class Application(BaseHTTPRequestHandler):
         self.reply("the application's own 503 page", 503, Retry_After="77")
 
     def answer_stream(self, path: str, query: dict[str, str]) -> None:
-        """Five parts in two seconds, without a lifetime."""
+        """Five parts in two seconds, without a lifetime; with extensions of chunks, and a trailer, which nginx drops."""
         self.send_response(200)
         self.send_header("Content-Type", STREAMS[path.removeprefix("/stream")])
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for part in range(5):
             data = f"data: {part}\n\n".encode()
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+            self.wfile.write(b"%x;part=%d\r\n%s\r\n" % (len(data), part, data))
             time.sleep(0.5)
-        self.wfile.write(b"0\r\n\r\n")
+        self.wfile.write(b"0;last\r\nServer-Timing: app;dur=2000\r\n\r\n")
         self.close_connection = True
 
     def answer_ws(self, path: str, query: dict[str, str]) -> None:

@@ -113,7 +113,10 @@ def copy_with(name: str, folder: Path) -> None:
     shutil.copytree(STARTER / "tests" / "applications" / name, folder / "app")
     services = (folder / "compose.yaml").read_text()
     build = 'build: { context: ./app, args: { PYTHON_IMAGE: "${PYTHON_IMAGE:-python:3.13-slim}" } }\n'
-    environment = f'    environment:\n      PUBLIC_NAME: "localhost:{HTTP_PORT}"\n'
+    environment = (
+        f'    environment:\n      PUBLIC_NAME: "localhost:{HTTP_PORT}"\n'
+        "      PURGE_TOKEN:\n      VARNISH_PURGE_URL:\n"
+    )
     services, count = re.subn(
         r"image: \$\{PYTHON_IMAGE.*?    environment:\n[^\n]*\n",
         lambda _: build + environment,

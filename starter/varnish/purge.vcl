@@ -39,6 +39,7 @@ sub purge_what_is_asked {
         set req.http.X-Ban = "obj.http.X-Tags ~ ,(" + req.http.X-Tags + "),";
     } elsif (req.http.X-Purge-Method == "regex") {
         call refuse_a_costly_pattern;
+        set req.url = regsuball(req.url, "%[0-9a-fA-F]{2}", "(?i:\0)");
         set req.http.X-Ban = "obj.http.X-Url ~ ^(?:" + req.url + ")";
     } else {
         call name_the_page;

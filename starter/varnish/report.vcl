@@ -12,6 +12,8 @@ sub vcl_pass {
     set req.http.Cache-Status = "fwd=bypass";
     if (req.is_hitpass) {
         set req.http.Cache-Status = "fwd=bypass; detail=hit-for-pass";
+    } elsif (req.method == "HEAD") {
+        set req.http.Cache-Status = {"fwd=method; detail="HEAD makes no copy""};
     }
     if (req.http.X-Unusual) {
         set req.http.Cache-Status = {"fwd=bypass; detail="header "} + req.http.X-Unusual + {"""};
