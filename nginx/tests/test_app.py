@@ -286,6 +286,7 @@ CHROMIUM = {
         ({"x_http_method_override": "DELETE"}, "x-http-method-override"),
         ({"x_forwarded_prefix": "/evil", "x_unusual": "evil", "x_variant": "evil"}, None),
         ({"x_" + "a" * 99: "1"}, "x-" + "a" * 62),
+        ({"constructor": "of each object of JavaScript"}, "constructor"),
     ],
 )
 def test_varnish_learns_which_header_browsers_do_not_send(
@@ -303,16 +304,17 @@ def test_what_scripts_ask_for_has_copies_of_its_own() -> None:
         body = f"{request.headers.get('hx-request')} {request.headers.get('cf-ray')}"
         return response(body, x_accel_expires="60", cache_status="varnish; hit")
 
-    with Site(APP_HEADERS="X-Theme CF-Ray") as server:
+    with Site(APP_HEADERS="X-Theme CF-Ray User-Agent") as server:
         server.start()
         server.varnish.answer = kept
         asked = [{}, {"hx_request": "true"}, {"hx_request": "1"}, {"x_theme": "1"}, {"cf_ray": "9"}]
+        asked.append({"user_agent": "a browser"})
         for fields in asked * 2:
             text = server.request("/", HOST, "GET", None, b"", "", **fields).text
             assert text == f"{fields.get('hx_request')} {fields.get('cf_ray')}"
         variants = [request.headers.get("x-variant", "") for request in server.varnish.requests]
         assert len(variants) == len(set(variants)) == len(asked)
-        assert [len(variant) for variant in variants] == [0, 64, 64, 64, 64]
+        assert [len(variant) for variant in variants] == [0, 64, 64, 64, 64, 64]
         assert {request.headers.get("x-unusual") for request in server.varnish.requests} == {None}
 
 

@@ -63,7 +63,7 @@ each() {
 }
 
 # write_headers SOURCE FOLDER APP_HEADERS: of SOURCE/headers.txt, FOLDER/claims.conf, which has
-# `proxy_set_header`, and FOLDER/headers.conf, for `http`.
+# `proxy_set_header`, FOLDER/headers.conf, for `http`, and FOLDER/headers.json, for headers.js.
 write_headers() {
     case $3 in
     *[!0-9A-Za-z\ -]*)
@@ -71,47 +71,45 @@ write_headers() {
         ;;
     esac
     awk -v source="$1" -v folder="$2" -v app_headers="$3" '
-        function keep_apart(name) {
-            key = key name " "
-            gsub("-", "_", name)
-            values = values "$http_" name
+        function list(name, kind) { # the first one counts
+            if (name in kinds) {
+                return
+            }
+            kinds[name] = kind
+            listed = listed (listed ? "," : "") "\n  \"" name "\": \"" kind "\""
+            if (kind == "key") {
+                gsub("-", "_", name)
+                values = values "$http_" name
+            }
         }
         BEGIN {
             claims = folder "/claims.conf"
             printf "" >claims
             count = split(tolower(app_headers), more)
             for (i = 1; i <= count; i++) {
-                added[more[i]] = 1
-                usual = usual more[i] " "
-                keep_apart(more[i])
+                list(more[i], "key")
             }
         }
         $1 == "written" {
-            usual = usual tolower($2) " "
+            list(tolower($2), $1)
             sub(/^written +/, "")
             print "proxy_set_header " $0 ";" >claims
         }
         $1 ~ /^(sent|key|dropped)$/ {
             for (i = 2; i <= NF; i++) {
                 name = tolower($i)
-                if (name in added) {
-                    continue
-                }
-                usual = usual name " "
-                if ($1 == "key") {
-                    keep_apart(name)
-                }
-                if ($1 == "dropped") {
+                list(name, $1)
+                if (kinds[name] == "dropped") {
                     print "proxy_set_header " $i " \"\";" >claims
                 }
             }
         }
         END {
             print "js_import headers from " source "/headers.js;"
+            print "{" listed "\n}" >folder "/headers.json"
+            print "js_preload_object listed from " folder "/headers.json;"
             print "js_set $unusual_header headers.unusual;"
             print "js_set $hash_of_headers headers.variant;"
-            print "map \"\" $usual_headers {\n    default \" " usual "\";\n}"
-            print "map \"\" $key_headers {\n    default \" " key "\";\n}"
             print "map \"" values "\" $variant {\n    \"\" \"\";\n    default $hash_of_headers;\n}"
         }' "$1/headers.txt" >"$2/headers.conf"
 }

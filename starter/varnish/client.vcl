@@ -12,7 +12,9 @@ sub vcl_recv {
         # CGI programs read it as the variable HTTP_PROXY (https://httpoxy.org).
         unset req.http.Proxy;
         call keep_one_address;
-        call keep_one_range;
+        if (req.http.Range) {
+            call keep_one_range;
+        }
     }
 }
 

@@ -29,9 +29,12 @@ sub vcl_backend_fetch {
 
 sub vcl_deliver {
     # Behind what the application, or a cache in it, has said.
-    std.collect(resp.http.Cache-Status);
-    set resp.http.Cache-Status = regsub(resp.http.Cache-Status + ", ", "^, ", "") +
-        server.identity + "; " + req.http.Cache-Status;
+    if (resp.http.Cache-Status) {
+        std.collect(resp.http.Cache-Status);
+        set resp.http.Cache-Status = resp.http.Cache-Status + ", ";
+    }
+    set resp.http.Cache-Status = resp.http.Cache-Status + server.identity + "; " +
+        req.http.Cache-Status;
     if (!obj.uncacheable) {
         if (req.http.Cache-Status ~ "miss") {
             set resp.http.Cache-Status = resp.http.Cache-Status + "; stored";
