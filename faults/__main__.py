@@ -103,7 +103,11 @@ def break_secretly(drawn_from: list[Fault]) -> int:
         FILE, Note(DRAWN, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
     )
     fault.run()
-    print(f"A visitor writes: {fault.complaint}\n\nFind out what is broken, and mend it (lesson 19).")
+    print(
+        f"A visitor writes: {fault.complaint}\n\n"
+        f"This fails:\n    {os.path.expandvars(fault.shows)}\n\n"
+        "Find out what is broken, and mend it (lesson 19)."
+    )
     return 0
 
 

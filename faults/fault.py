@@ -27,6 +27,7 @@ class Fault:
     heals: float  # seconds from the mend, or the break, until no request fails
     loses: str = ""  # what is lost in between
     complaint: str = ""  # what a visitor writes; with one it can be drawn, for lesson 19
+    shows: str = ""  # a visitor's command, which fails while it is broken; with $HTTP_PORT
     at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
 
     def run(self, mend: bool = False) -> None:
@@ -67,6 +68,8 @@ def read(file: Path) -> Fault:
         may_fail = frozenset(KINDS if kinds == ["*"] else kinds)
         if not may_fail <= set(KINDS):
             raise ValueError(f"may_fail: {', '.join(sorted(may_fail - set(KINDS)))}")
+        if ("complaint" in told) != ("shows" in told):
+            raise ValueError("complaint and shows belong together")
         return Fault(file.stem, commands=commands, may_fail=may_fail, **told)
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise FaultError(f"{file.name}: {error}") from None

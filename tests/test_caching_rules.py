@@ -24,7 +24,7 @@ def outcome(cache_status: str) -> str:
     if members[1:] == ["nginx; hit"]:
         return "hit"
     if detail := re.search(r"detail=([\w-]+)", varnish):
-        return detail[1]
+        return detail[1].replace("hit-for-miss", "miss")
     return "hit" if varnish.startswith("varnish; hit") else "miss"
 
 

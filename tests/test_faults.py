@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,8 +55,10 @@ def test_a_fault_keeps_its_promise(faulty: Stack, watch: Path, fault: Fault) -> 
     with Visitors(faulty) as visitors:
         time.sleep(QUIET)
         assert not visitors.failed()
+        assert not fault.shows or shows(faulty, fault) == 0
         broken = time.monotonic()
         faulty.make("break", f"FAULT={fault.name}")
+        assert not fault.shows or shows(faulty, fault) != 0
         if not fault.commands[1]:
             faulty.make("status")  # it has mended itself, and fails if a service is not well
         if fault.lasts:
@@ -94,11 +97,17 @@ def test_a_fault_keeps_its_promise(faulty: Stack, watch: Path, fault: Fault) -> 
     assert not lost
     assert place in visitors.places
     assert not visitors.signed_out or fault.loses
+    assert not fault.shows or shows(faulty, fault) == 0
     told = note["mended"] + time.monotonic() - time.time()
     assert note["name"] == fault.name
     # "Mended" was true. A player without a connection makes the next one only after a moment.
     assert [visit for visit in failed if visit.began > told and visit.problem != "no connection"] == []
     wait_until(lambda: not gone(watch.read_text()[watched:]), within=30)
+
+
+def shows(stack: Stack, fault: Fault) -> int:
+    """The exit status of the command that fails while it is broken."""
+    return subprocess.run(["bash", "-c", fault.shows], env=stack.environment, timeout=30).returncode
 
 
 def gone(watched: str) -> list[str]:

@@ -12,7 +12,6 @@ ALIKE = {
     "backend-socket-removed": ("backend-frozen", "varnish-frozen", "varnish-off-back"),
     "nginx-off-back": ("varnish-off-back", "varnish-frozen", "nginx-off-edge"),
     "nginx-off-edge": ("nginx-worker-frozen", "nginx-off-back", "policyd-frozen"),
-    "nginx-worker-frozen": ("nginx-off-edge", "backend-frozen", "varnish-frozen"),
     "policyd-frozen": ("nginx-off-edge", "nginx-worker-frozen", "backend-frozen"),
     "varnish-frozen": ("backend-frozen", "varnish-off-back", "backend-socket-removed"),
     "varnish-off-back": ("nginx-off-back", "varnish-frozen", "backend-socket-removed"),
