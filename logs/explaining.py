@@ -13,6 +13,8 @@ BY_NGINX = {
     "nginx:synth": "nginx answers by itself",
     "backend:none": "no cache was asked",
     "varnish:refused": "it refuses such a message before any rule",
+    "varnish:closed": "the client did not wait for it",
+    "backend:closed": "the client did not wait for it",
 }
 
 

@@ -4,6 +4,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
 from nginx.tests.nginx_server import NginxServer
 from tests.support.origin import Request, response
 from tests.support.wait import wait_until
@@ -39,13 +41,20 @@ def test_200_requests_at_once_are_all_answered(server: NginxServer) -> None:
     assert statuses == [200] * 200
 
 
-def test_a_closed_connection_ends_the_request_to_the_backend(server: NginxServer) -> None:
-    """nginx drops a delayed webcam request when its viewer leaves."""
-    server.backend.delay = 5
+@pytest.mark.parametrize(
+    ("host", "path", "waited_for"),
+    [("static.localhost", "/media/video/x.jpg", "backend"), ("localhost", "/admin/", "varnish")],
+)
+def test_a_closed_connection_ends_the_request_and_is_logged(
+    server: NginxServer, host: str, path: str, waited_for: str
+) -> None:
+    """nginx drops a delayed webcam request when its viewer leaves, and says which server was slow."""
+    origin = getattr(server, waited_for)
+    origin.delay = 5
     with server.connect() as connection:
-        connection.sendall(b"GET /media/video/x.jpg HTTP/1.1\r\nHost: static.localhost\r\n\r\n")
-        wait_until(lambda: server.backend.requests)
-    wait_until(lambda: server.log_lines("/media/video/x.jpg.* 499 "))
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        wait_until(lambda: origin.requests)
+    wait_until(lambda: server.log_lines(f"{path}.* 499 .*answered={waited_for}:closed"))
 
 
 def test_a_stuck_varnish_is_noticed_within_two_seconds_and_upstage_asked(server: NginxServer) -> None:
