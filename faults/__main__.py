@@ -117,4 +117,5 @@ if __name__ == "__main__":
     except FaultError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
+        print("Interrupted. make mend undoes what has been broken.", file=sys.stderr)
         sys.exit(130)

@@ -15,6 +15,13 @@ die() {
     exit "${die_status:-1}"
 }
 
+# For `trap`. interrupted SENTENCE: after Ctrl-C says what is there now, or what to type. (The program that ran has got the signal,
+# too.)
+interrupted() {
+    trap '' INT TERM
+    die_status=130 die "Interrupted. $*"
+}
+
 # quietly NAME COMMAND...: sends the command's output to a log file; shows the end of it, and $hint, if the command fails. (A
 # function of ours would tell the user nothing: the command that was typed stands for it.)
 quietly() {
@@ -22,7 +29,7 @@ quietly() {
     if [ "$(type -t "$2")" = function ]; then failed="make $asked"; fi
     shift
     mkdir -p .run/logs
-    if ! "$@" >"$log" 2>&1 </dev/null; then
+    if ! ("$@") >"$log" 2>&1 </dev/null; then # in a shell of its own: what a trap of ours says is not for the log
         tail -n 30 "$log" >&2
         die "Failed: $failed (full output: $log)${hint:+$'\n'$hint}"
     fi

@@ -167,7 +167,7 @@ stack_start() {
     [ -n "$id" ] || die "There is no container of $1. Type: make up"
     docker start "$id" >/dev/null || return
     for _ in {1..240}; do
-        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return; fi
+        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return 0; fi # 0: in a trap it would be the status before
         sleep 0.5
     done
     die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"

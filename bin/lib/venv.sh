@@ -11,11 +11,14 @@ ensure_venv() {
         install_packages python3 python3-venv
     fi
     step "Installing the Python packages of $lock into .venv"
-    [ -x .venv/bin/python ] || python3 -m venv .venv
+    # What an interrupt has left half-made is made again.
+    if [ ! -x .venv/bin/pip ] || [ -e .venv/unfinished ]; then python3 -m venv --clear .venv; fi
+    touch .venv/unfinished
     quietly "pip-$(basename "$(dirname "$lock")")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
     # A `target` in the user's pip.conf leads elsewhere.
     .venv/bin/pip show -q "$(sed -n '1s/==.*//p' "$lock")" 2>/dev/null || die "pip has not installed $lock into .venv. Its settings: pip config list"
     touch "$stamp"
+    rm .venv/unfinished
 }
 
 # ensure_rich: makes `python` one that has Rich, which draws make learn: that of .venv, or this machine's; else installs it.

@@ -10,9 +10,8 @@ RESTARTS = {"nginx", "varnish", "backend", "policyd"}
 ALIKE = {
     "backend-frozen": ("backend-socket-removed", "varnish-frozen", "nginx-worker-frozen"),
     "backend-socket-removed": ("backend-frozen", "varnish-frozen", "varnish-off-back"),
-    "nginx-off-back": ("varnish-off-back", "varnish-frozen", "nginx-off-edge"),
-    "nginx-off-edge": ("nginx-worker-frozen", "nginx-off-back", "policyd-frozen"),
-    "policyd-frozen": ("nginx-off-edge", "nginx-worker-frozen", "backend-frozen"),
+    "nginx-off-back": ("varnish-off-back", "varnish-frozen", "nginx-worker-frozen"),
+    "policyd-frozen": ("varnish-frozen", "nginx-worker-frozen", "backend-frozen"),
     "varnish-frozen": ("backend-frozen", "varnish-off-back", "backend-socket-removed"),
     "varnish-off-back": ("nginx-off-back", "varnish-frozen", "backend-socket-removed"),
 }
