@@ -185,10 +185,12 @@ native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 24 "${@:2}
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 stack_reload() {
-    prepare_native_folders && sh "$NATIVE_RUN/varnish/reload.sh" && PATH=$PWD/native/bin:$PATH sh nginx/reload.sh || return
+    local nginx_reload=(env PATH="$PWD/native/bin:$PATH" sh nginx/reload.sh)
+    prepare_native_folders && "${nginx_reload[@]}" test && sh "$NATIVE_RUN/varnish/reload.sh" && "${nginx_reload[@]}" || return
     # As in containers.
     if ! without locust && locust_changed_since "$(ps -o lstart= -p "$(supervisorctl pid locust)")"; then
-        (cd loadtest && ../.venv/bin/locust --list >/dev/null) || refuse_locust || return
+        (cd loadtest && own=mine/thresholds.toml && [ ! -e $own ] || set -- --thresholds $own
+            ../.venv/bin/locust --list "$@" >/dev/null) || refuse_locust || return
         supervisorctl restart locust
     fi
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Loads the current files and settings into the running nginx without losing a request. nginx reports a mistake with
-# file and line, and keeps its old configuration.
+# file and line, and keeps its old configuration. `reload.sh test` only tests them.
 . "$(dirname "$0")/scripts/render.sh"
 nginx -t -q -e stderr -p "$PREFIX" -c "$configuration"
+[ "${1:-}" != test ] || exit 0
 [ -s "$PREFIX/nginx.pid" ] || die "nginx is not running: there is no $PREFIX/nginx.pid"
 master=$(cat "$PREFIX/nginx.pid")
 

@@ -195,7 +195,7 @@ def test_locust_and_its_workers_start_again_when_a_file_that_they_read_has_chang
         "ps*service=locust-worker*) echo 2; echo 3",
         "ps*service=locust*) echo 1",
         "inspect*) echo 2033-01-01T00:00:00.5Z; echo 2009-01-01T00:00:00.123456789Z",  # a worker is older
-        '"exec -i 1 locust --list") [ ! -e loadtest/mine/broken.py ]',
+        "'exec -i 1 sh -c own='*) [ ! -e loadtest/mine/broken.py ]",
         "restart*)",
     )
     for path in (bare / "loadtest").rglob("*"):
@@ -280,6 +280,9 @@ def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
     [
         ("load", {"USERS": "abc"}, "USERS must be a number from 1 to 99999, not 'abc'"),
         ("compare", {"USERS": "many"}, "USERS must be a number from 1 to 99999, not 'many'"),
+        ("load", {"EXAMPLE": "5", "ARRIVALS": "3"}, "ARRIVALS is not for an EXAMPLE"),
+        ("load", {"ROBOTS": "obey"}, "CRAWL_ADDRESSES and ROBOTS are those of crawlers"),
+        ("compare", {"PATHS": "README.md", "STAGE": "demo"}, "STAGE is for UpStage, not for the PATHS"),
         *(("load", {"SPAWN": wrong}, "SPAWN must be a number") for wrong in ("abc", "-1", "inf", "0.0")),
         *(("load", {"TIME": wrong}, "TIME must be a time such as") for wrong in ("soon", "-1", "inf", "0s")),
         ("load", {"EXAMPLE": "99"}, "There is no EXAMPLE=99; the examples are 01 one request, 02 user"),

@@ -19,7 +19,7 @@ COMMANDS = [
     ("up", UP),
     ("stack down", ["'compose down'*)"]),
     ("stack clean", ["'compose down'*)"]),
-    ("stack reload", ["*'/reload.sh')"]),
+    ("stack reload", ["*'/reload.sh'*)"]),
     ("stack purge", ["*'upstage purge'*)"]),
     ("stack reset", ["*'upstage stage reset'*)"]),
     ("backup", ["'exec -i 1 upstage backup') echo data", "*--check) cat >/dev/null; echo the data"]),

@@ -237,6 +237,39 @@ def test_a_second_session_of_a_player_ends_the_first(enter: Enter, visit: Visit)
     expect(first.locator("#come-back")).to_be_visible()
 
 
+def test_a_line_waits_until_it_is_heard(enter: Enter) -> None:
+    """Its place shows that; and what a broken connection has lost is in the field again."""
+    connections: list[WebSocketRoute] = []
+    held: list[str | bytes] = []
+    hold = False
+
+    def pass_on(connection: WebSocketRoute) -> None:
+        server = connection.connect_to_server()
+        connection.on_message(lambda message: held.append(message) if hold else server.send(message))
+        connections[:] = [connection, server]
+
+    visitor = enter("")
+    visitor.route_web_socket("**/ws", pass_on)
+    visitor.reload()
+    on_stage(visitor)
+    status, waiting = visitor.locator("#connection-status"), visitor.locator("#chat-log .waiting")
+    hold = True
+    say(visitor, "Are   you there?")
+    expect(waiting).to_have_text("Are   you there?")
+    expect(status).to_have_text("The stage does not answer")
+    visitor.screenshot(path=PICTURES / "waiting.png")
+    connections[1].send(held.pop())
+    expect(visitor.locator("#chat-log .audience").last).to_have_text("Are you there?")
+    expect(waiting).to_have_count(0)
+    expect(status).to_have_text("Connected")
+
+    say(visitor, "Nobody hears this.")
+    hold = False
+    connections[0].close()
+    expect(visitor.locator("#chat-input")).to_have_value("Nobody hears this.", timeout=15_000)
+    expect(waiting).to_have_count(0)
+
+
 def test_a_player_whose_connection_broke(enter: Enter) -> None:
     """The page joins again with a new key and takes its avatar back."""
     connections: list[WebSocketRoute] = []

@@ -210,13 +210,28 @@ stack_paths() {
     done
     echo /tmp/paths
 }
-stack_reload() {
+stack_reload() { reload_servers 2>&1 | name_own_files && restart_changed_locust; }
+# Both or neither: a mistake in nginx's files is found before Varnish changes.
+reload_servers() {
     local varnish
+    container_exec nginx sh /etc/nginx/proscenium/reload.sh test || return
     for varnish in $(stack_varnishes); do
         container_exec "$varnish" sh /etc/varnish/reload.sh || return
     done
-    container_exec nginx sh /etc/nginx/proscenium/reload.sh &&
-        restart_changed_locust
+    container_exec nginx sh /etc/nginx/proscenium/reload.sh
+}
+# name_own_files: a server's messages, with the files as they are here.
+name_own_files() {
+    local line file
+    while IFS= read -r line; do
+        line=${line//\/etc\/nginx\/generated\/starter\//starter\/nginx\/}
+        line=${line//\/etc\/nginx\/generated\//nginx\/}
+        line=${line//\/etc\/nginx\/certificates/${TLS_FOLDER:-certificates}}
+        line=${line//\/etc\/varnish\//varnish\/}
+        file=$(grep -oE '(starter/)?nginx/[^ :"]+\.conf' <<<"$line" | head -n 1) || true
+        if [ -n "$file" ] && [ ! -e "$file" ]; then line=${line//"$file"/"$file.template"}; fi
+        say "$line"
+    done
 }
 # Locust reads its files once: if one has changed, it restarts, and so do its workers, which need the same classes.
 restart_changed_locust() {
@@ -225,7 +240,9 @@ restart_changed_locust() {
     [ ${#ids[@]} -gt 0 ] || return 0
     started=$(docker inspect -f '{{.State.StartedAt}}' "${ids[@]}" | sort | head -n 1)
     if locust_changed_since "$started"; then
-        container_exec locust locust --list >/dev/null || refuse_locust || return
+        # shellcheck disable=SC2016  # the container's shell expands it
+        container_exec locust sh -c 'own=mine/thresholds.toml; [ ! -e $own ] || set -- --thresholds $own
+            locust --list "$@" >/dev/null' || refuse_locust || return
         docker restart -t 5 "${ids[@]}"
     fi
 }

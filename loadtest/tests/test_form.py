@@ -91,6 +91,13 @@ def test_a_mistake_is_shown_in_the_form_and_starts_nothing(
     assert ui.runner.state == "ready"
 
 
+def test_no_users_are_not_the_default_number_unless_a_shape_rules_them(ui: WebUI) -> None:
+    for number, rate in (("0", "1"), ("1", "0")):
+        reply = ui.start(shape_class="Default", user_count=number, spawn_rate=rate)
+        assert reply["success"] is False
+        assert ": '0' is not a" in reply["message"]
+
+
 def test_a_program_may_leave_fields_out_but_not_start_a_run_without_users(ui: WebUI) -> None:
     reply = ui.post("/swarm", {"user_count": "0", "spawn_rate": "1"}).get_json()
     assert reply["message"] == "user count: '0' is not a whole number from 1 to 99999"

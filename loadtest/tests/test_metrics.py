@@ -1,6 +1,9 @@
 """The metrics that Locust's page has for Prometheus."""
 
+from pathlib import Path
+
 import pytest
+from locust.env import Environment
 from prometheus_client.parser import text_string_to_metric_families
 
 from loadtest.tests.fake_site import FakeSite
@@ -31,6 +34,18 @@ def test_the_figures_of_a_run(ui: WebUI) -> None:
     assert 0 < found["locust_response_seconds", *row, "0.95"] < 10
     ui.stop()
     until(lambda: samples(ui)["locust_running",] == 0)
+
+
+def test_a_run_in_another_process_is_shown_while_it_goes_on(
+    ui: WebUI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "LIVE", tmp_path / "live.txt")
+    headless = Environment()
+    headless.create_local_runner().stats.log_request("GET", "/theirs", 12, 1)
+    metrics.publish(headless)
+    until(lambda: ("locust_requests_total", "GET", "/theirs") in samples(ui))
+    headless.events.quit.fire(exit_code=0)
+    assert set(samples(ui)) == {("locust_users",), ("locust_running",)}
 
 
 def test_any_name_is_a_label_and_their_number_is_bounded(ui: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def add(parser: LocustArgumentParser) -> None:
         try:
             chosen = judge.read(Path(path))
         except (OSError, ValueError) as error:
-            raise ArgumentTypeError(str(error)) from error
+            raise ArgumentTypeError(f"{path}: {error}") from error
         file.clear()
         file.update(chosen)
         return chosen

@@ -45,8 +45,8 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 def complete(form: MultiDict[str, str]) -> None:
     """Fill in the empty fields that have a type. Raise ValueError for a field that does not fit it."""
     defaults = {field: extra["default_value"] for field, extra in ui_extra_args_dict().items()}
-    # With a shape, Locust's page may disable these two fields and send 0.
-    empty = ("", "0") if "shape_class" in form else ("",)
+    # With a shape other than Default, Locust's page may disable these two fields and send 0.
+    empty = ("", "0") if form.get("shape_class", "Default") != "Default" else ("",)
     for field, offered in (("user_count", Shape.users), ("spawn_rate", Shape.rate)):
         if form.get(field, "").strip() in empty:
             form[field] = str(offered)

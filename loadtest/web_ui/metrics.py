@@ -1,16 +1,26 @@
 """The run's figures for Prometheus, at /metrics of Locust's page: users, requests, failures, response times.
 
+A run of `make load` is another process, without a page: it leaves its figures in a file, and the page has them while it goes on.
+
 Text of our own, because the official Locust image lacks `prometheus_client`:
 https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 """
 
+import os
+import time
+from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 
+import gevent
 from flask import Response
 from locust.env import Environment
+from locust.runners import WorkerRunner
 from locust.web import WebUI
 
 QUANTILES = (0.5, 0.95, 0.99)
+LIVE = Path(os.environ.get("LOADTEST_REPORTS", "/tmp/reports")) / "live.txt"  # the second is that of bin/lib/containers.sh
+EVERY = 1.0  # seconds
 MAX_ROWS = 200  # of Locust's table; your own classes may have a row for each URL
 
 
@@ -24,7 +34,39 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     @web_ui.app.route("/metrics", methods=["GET"])
     @web_ui.app.route(f"{environment.parsed_options.web_base_path}/metrics", methods=["GET"])
     def metrics() -> Response:
-        return Response(text(environment), mimetype="text/plain; version=0.0.4")
+        return Response(beside() or text(environment), mimetype="text/plain; version=0.0.4")
+
+
+def publish(environment: Environment) -> None:
+    """Write the figures of a run without a page, while it goes on."""
+    if environment.web_ui or isinstance(environment.runner, WorkerRunner) or not LIVE.parent.is_dir():
+        return
+    writer = gevent.spawn(write, environment)
+
+    @environment.events.quit.add_listener
+    def end(**_: object) -> None:
+        writer.kill()
+        LIVE.unlink(missing_ok=True)
+
+
+def write(environment: Environment) -> None:
+    """Write the file again and again."""
+    part = LIVE.with_suffix(".part")
+    while True:
+        with suppress(OSError):  # the disk may be full: the run is not about it
+            part.write_text(text(environment))
+            part.replace(LIVE)
+        gevent.sleep(EVERY)
+
+
+def beside() -> str:
+    """The figures of a run in another process; empty if none goes on."""
+    try:
+        if LIVE.stat().st_mtime > time.time() - 3 * EVERY:
+            return LIVE.read_text()
+    except FileNotFoundError:
+        pass
+    return ""
 
 
 def text(environment: Environment) -> str:

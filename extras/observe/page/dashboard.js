@@ -67,6 +67,17 @@ async function slowest(target, { start, end }) {
   return all.reduce((most, one) => most && +most.value >= +one.value ? most : one, "");
 }
 
+// The parts of the stack whose figures are missing, by what asks them: Prometheus, or the exporter.
+const SOURCES = { // a metric's first word -> what it is about, and who must answer
+  upstage: ["UpStage", "backend"], process: ["UpStage", "backend"], locust: ["Locust", "locust"],
+  nginx: ["nginx", "nginx", "exporter"], varnish: ["Varnish", "varnish", "exporter"],
+  service: ["The exporter", "exporter"], machine: ["The exporter", "exporter"],
+};
+async function silentSources() {
+  const { result } = await ask("query", { query: "up == 0 or observe_source_up == 0" });
+  return new Set(result.map(({ metric }) => metric.source ?? metric.job));
+}
+
 // The current value, one of the last three points: the newest sample may not be there yet, an older one is out of date.
 const latest = line => line.slice(-3).findLast(value => value != null);
 
@@ -84,6 +95,7 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 class Panel {
   constructor({ id, type, title, description, links = [], gridPos, targets, fieldConfig }) {
     this.targets = targets;
+    [this.subject, ...this.sources] = SOURCES[/[a-z]+(?=_\w)/.exec(targets[0].expr.replace(/histogram_quantile/g, ""))?.[0]] ?? [];
     this.defaults = fieldConfig.defaults;
     const note = element("p", { className: "note" }, description);
     for (const { title, url } of links) note.append(" ", link(title, url));
@@ -96,6 +108,10 @@ class Panel {
 
   words(value) {
     return value == null ? "–" : UNITS[this.defaults.unit](value);
+  }
+
+  missing(silent) {
+    return this.sources.some(source => silent.has(source)) ? `${this.subject} does not answer` : null;
   }
 
   // A query that Prometheus refuses concerns this panel only; any other failure ends the round.
@@ -117,11 +133,11 @@ class Stat extends Panel {
     return [element("div", { className: "reading" }, this.value, this.state)];
   }
 
-  async show() {
+  async show({ silent }) {
     const { result } = await ask("query", { query: this.targets[0].expr });
     const value = result.length ? +result[0].value[1] : NaN;
     this.idle = value === 0 && this.defaults.unit === "reqps";
-    if (!isFinite(value)) return this.clear(this.defaults.noValue ?? "nothing yet");
+    if (!isFinite(value)) return this.clear(this.missing(silent) ?? this.defaults.noValue ?? "nothing yet");
     const { color } = this.defaults.thresholds.steps.findLast(step => step.value == null || value >= step.value);
     this.write(this.words(value), STATES[color], color);
   }
@@ -150,7 +166,7 @@ class Chart extends Panel {
     const { names, data } = await lines(this.targets, range);
     const named = await slowest(this.targets.find(({ exemplar }) => exemplar), range);
     this.slowest.replaceChildren(...named ? this.name(named) : []);
-    if (!names.length) return this.clear("nothing yet");
+    if (!names.length) return this.clear(this.missing(range.silent) ?? "nothing yet");
     const shown = this.stacked ? stack(data) : data;
     const same = JSON.stringify(this.names) === JSON.stringify(names);
     if (!same) this.clear();
@@ -245,7 +261,8 @@ async function showTraces() {
   if (!response.ok) return;
   const { failed, slow } = await response.json();
   const known = new Map([...traces.querySelectorAll("details")].map(trace => [trace.id, trace])); // open, perhaps
-  const list = (title, some) => some.length ? [element("h2", {}, title), ...some.map(one => known.get(`trace-${one.id}`) ?? waterfall(one))] : [];
+  const newest = some => some.toSorted((one, other) => other.root.began - one.root.began);
+  const list = (title, some) => some.length ? [element("h2", {}, title), ...newest(some).map(one => known.get(`trace-${one.id}`) ?? waterfall(one))] : [];
   const made = [...list("Failed requests", failed), ...list("Slow requests", slow)];
   if (made.length !== traces.children.length || made.some((one, i) => one.textContent !== traces.children[i].textContent)) traces.replaceChildren(...made);
   traces.hidden = !made.length;
@@ -320,7 +337,7 @@ async function round(panels) {
   const now = Date.now() / 1000;
   const end = Math.floor(now / step) * step;
   try {
-    const range = { start: end - chosen.minutes * 60, end, step };
+    const range = { start: end - chosen.minutes * 60, end, step, silent: await silentSources() };
     shownFault = await fault(range);
     const { alerts } = await ask("alerts");
     if (chosen.dashboard === "stack") await showTraces().catch(console.warn); // before the charts, which lead there

@@ -2,20 +2,29 @@
 
 import { interpret } from "./commands.js";
 import { line, replayed, said } from "./lines.js";
+import { makeUnheard } from "./unheard.js";
 import { fits, spokenText } from "./wire.js";
 
 // The page keeps this many lines.
 const LONGEST_LOG = 500;
+// Frames that come back to all as a line, with these words.
+const SPOKEN = { TEXT: "msg", THOUGHT: "thought", SHOUT: "shout" };
 
-// send(mode, fields) sends a frame.
-export function makeChat({ log, form, hint, me, catalogue, send }) {
+// send(mode, fields) sends a frame; onWaiting(waiting) tells whether the stage is slow to answer.
+export function makeChat({ log, form, hint, me, catalogue, send, onWaiting }) {
   let following = true; // false while the reader has scrolled back
+  const unheard = makeUnheard({ log, onWaiting });
 
   const on = {
     // The lines from the server replace the log, also after a reconnect.
     LOAD_CHAT: ({ chat = "" }) => {
-      const lines = chat.split("\n").filter((text) => text.trim());
-      log.replaceChildren(...lines.map((text) => replayed(spokenText(text))));
+      const lines = chat.split("\n").filter((text) => text.trim()).map(spokenText);
+      const [lost] = unheard.lost(lines.join("\n"));
+      if (lost) {
+        form.elements.message.value ||= lost;
+        advise("The connection broke before this line was heard.");
+      }
+      log.replaceChildren(...lines.map(replayed));
       following = true;
       follow();
     },
@@ -25,12 +34,15 @@ export function makeChat({ log, form, hint, me, catalogue, send }) {
       log.ariaLive = "polite";
     },
 
-    TEXT: ({ name, text }) => add(said("speech", spokenText(name), spokenText(text))),
-    THINK: ({ ID, thought }) => add(said("thought", nameOf(ID), spokenText(thought))),
-    SHOUT: ({ ID, shout }) => add(said("shout", nameOf(ID), spokenText(shout))),
+    TEXT: ({ name, text }) => spoken("speech", spokenText(name), spokenText(text)),
+    THINK: ({ ID, thought }) => spoken("thought", nameOf(ID), spokenText(thought)),
+    SHOUT: ({ ID, shout }) => spoken("shout", nameOf(ID), spokenText(shout)),
     PMESSAGE: ({ ID, pmessage }) => add(said("speech", nameOf(ID), spokenText(pmessage))),
     WHISPER: ({ senderID, text }) => add(said("whisper", `${spokenText(senderID)} whispers`, spokenText(text))),
-    ANONTEXT: ({ text }) => add(line("audience", spokenText(text))),
+    ANONTEXT: ({ text }) => {
+      unheard.heard(spokenText(text));
+      add(line("audience", spokenText(text)));
+    },
     MSG: ({ message }) => add(line("note", spokenText(message))),
     ERR: ({ error }) => add(line("error", spokenText(error))),
   };
@@ -45,7 +57,12 @@ export function makeChat({ log, form, hint, me, catalogue, send }) {
     return catalogue.nameOf("avatar", id);
   }
 
-  // The sender's own line is shown when it comes back, as on all other screens.
+  function spoken(kind, name, text) {
+    unheard.heard(text);
+    add(said(kind, name, text));
+  }
+
+  // The sender's own line waits until it comes back: then all other screens have it, too.
   function submit() {
     const { message, manner } = form.elements;
     const text = message.value.trim();
@@ -53,6 +70,7 @@ export function makeChat({ log, form, hint, me, catalogue, send }) {
     const { mode, fields, notes } = interpret(text, { me, catalogue, manner: manner.value });
     if (mode && !fits(mode, fields)) return advise("That is too long for one line. Please say it in two.");
     if (mode) send(mode, fields);
+    if (mode in SPOKEN) unheard.add(fields[SPOKEN[mode]]);
     for (const note of notes ?? []) add(line("note", note));
     message.value = "";
   }
@@ -63,7 +81,7 @@ export function makeChat({ log, form, hint, me, catalogue, send }) {
   }
 
   function add(element) {
-    log.append(element);
+    log.insertBefore(element, unheard.first());
     while (log.children.length > LONGEST_LOG) log.firstElementChild.remove();
     follow();
   }

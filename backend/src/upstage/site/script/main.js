@@ -48,6 +48,11 @@ const chat = makeChat({
   me,
   catalogue,
   send,
+  onWaiting: (waiting) => {
+    const { state } = element("connection-status").dataset;
+    if (state === "connected" && waiting) show("waiting");
+    if (state === "waiting" && !waiting) show("connected");
+  },
 });
 const soundboard = makeSoundboard({ root: element("sounds"), send });
 
@@ -148,6 +153,7 @@ offerServedPanel({
 const STATES = {
   connecting: { body: "loading", says: "Connecting" },
   connected: { body: "loading", says: "Connected" },
+  waiting: { says: "The stage does not answer" },
   reconnecting: { body: "offline", says: "Reconnecting", splash: "The connection to the stage is lost. Reconnecting." },
   closed: { body: "offline", says: "Closed" },
 };
@@ -166,11 +172,15 @@ const connection = makeConnection(document.querySelector("main").dataset.stage, 
 });
 connection.open();
 
-function onState(state) {
-  const { body, says, splash } = STATES[state];
+function show(state) {
   const status = element("connection-status");
   status.dataset.state = state;
-  status.textContent = says;
+  status.textContent = STATES[state].says;
+}
+
+function onState(state) {
+  const { body, splash } = STATES[state];
+  show(state);
   document.body.dataset.state = body;
   if (splash) element("splash-message").textContent = splash;
   chat.pause();

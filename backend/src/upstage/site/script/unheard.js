@@ -1,0 +1,41 @@
+// The reader's own lines that have not come back from the stage: shown as waiting, below all others.
+
+import { line } from "./lines.js";
+
+const PATIENCE = 2_000;
+
+// onWaiting(true) when a line has waited for longer than that, onWaiting(false) when none waits any more.
+export function makeUnheard({ log, onWaiting }) {
+  const lines = []; // {text, element, timer}, the oldest first
+
+  function add(text) {
+    const element = line("waiting", text);
+    element.ariaHidden = "true"; // a screen reader reads it when it comes back
+    log.append(element);
+    lines.push({ text: spaced(text), element, timer: setTimeout(onWaiting, PATIENCE, true) });
+  }
+
+  // A line was heard. If it is one of these, the stage has also had those before it.
+  function heard(text) {
+    const index = lines.findIndex((one) => one.text === spaced(text));
+    for (const one of lines.splice(0, index + 1)) drop(one);
+    if (!lines.length) onWaiting(false);
+  }
+
+  // A new connection has the whole chat. Returns what is not in it: it was never heard.
+  function lost(chat) {
+    const missing = lines.filter(({ text }) => !spaced(chat).includes(text));
+    for (const one of lines.splice(0)) drop(one);
+    return missing.map(({ text }) => text);
+  }
+
+  function drop({ element, timer }) {
+    clearTimeout(timer);
+    element.remove();
+  }
+
+  return { add, heard, lost, first: () => lines[0]?.element ?? null };
+}
+
+// As the server writes a line.
+const spaced = (text) => text.replace(/\s+/g, " ").trim();
