@@ -1,4 +1,4 @@
-"""Ctrl-C in the commands that change a stack, at drawn moments: it says what there is now, or what to type; nothing stays stopped."""
+"""Ctrl-C in commands that change a stack: it says what there is, or what to type; nothing stays stopped."""
 
 import os
 import random
@@ -47,7 +47,7 @@ def test_an_interrupt_leaves_things_as_they_were_or_says_what_to_type(
 def interrupted(
     bare: Path, command: str, answers: list[str], at: int, settings: dict[str, str]
 ) -> tuple[int, str, list[str]]:
-    """Run a command, and press Ctrl-C while its `at`-th to the engine runs; its status, errors, and those to the engine."""
+    """Press Ctrl-C while the engine runs the command's `at`-th; status, errors, what the engine has heard."""
     log = engine(bare, f"*working_dir*) echo {bare}", *answers)
     log.write_text("")
     docker = bare.parent / "bin" / "docker"

@@ -86,6 +86,19 @@ def test_a_stage_is_created_edited_and_removed(workshop: Backend, editor: Editor
     client.frames_until(b"mode=RELOAD")
     assert b"hello" not in ask(workshop, "/stages/barn/log").body
 
+    for _ in range(2):
+        assert editor.post(f"{STAGES}/barn", action="put", file=hat).status == 302
+    for name in ("Wood", "Sea"):
+        backdrop = editor.bring(name, "backdrop")
+        assert editor.post(f"{STAGES}/barn", action="put", file=backdrop).status == 302
+    visitor = workshop.connect()
+    backdrops = [frame for frame in join(visitor, stage=b"barn") if b"LOAD_BACKDROP" in frame]
+    assert [b"show=True" in frame for frame in backdrops] == [True, False]
+    visitor.send_frames(b"mode=LOADED")
+    frames = visitor.frames_until(b"mode=CONFIRM_LOADED")
+    for place in (b"ID=2&X=40.0&Y=175.0", b"ID=3&X=90.0&Y=175.0"):
+        assert place in b"\n".join(frames)
+
     change = {"action": "change", "kind": "avatar", "id": "1", "name": "Cap"}
     assert editor.post(f"{STAGES}/barn", **change, x="1", y="2", voice="default").status == 302
     assert b'value="Cap"' in editor.get(f"{STAGES}/barn").body

@@ -95,7 +95,7 @@ class Application(BaseHTTPRequestHandler):
         self.reply("the application's own 503 page", 503, Retry_After="77")
 
     def answer_stream(self, path: str, query: dict[str, str]) -> None:
-        """Five parts in two seconds, without a lifetime; with extensions of chunks, and a trailer, which nginx drops."""
+        """Five parts in two seconds, without a lifetime; with extensions of chunks, and a trailer."""
         self.send_response(200)
         self.send_header("Content-Type", STREAMS[path.removeprefix("/stream")])
         self.send_header("Transfer-Encoding", "chunked")

@@ -163,7 +163,6 @@ def make_stage(host: Host, record: StageRecord, kept: Kept) -> Stage:
     """Return a new stage as it was left; where it has kept nothing, as recorded, with its first backdrop."""
     stage = Stage(host, record.id, record.name, record.splash, record.colours)
     rebuild(stage, record)
-    stage.backdrop_shown = stage.backdrops[0].id if stage.backdrops else 0
     scene.restore(stage, kept)
     return stage
 
@@ -180,7 +179,11 @@ def reset(stage: Stage, record: StageRecord, kept: Kept) -> None:
 
 
 def rebuild(stage: Stage, record: StageRecord) -> None:
-    """Update a live stage from its record. Chat, drawing, held things and sounds stay."""
+    """Update a live stage from its record. Chat, drawing, held things and sounds stay.
+
+    The first backdrop that it gets is shown.
+    """
+    empty = not stage.backdrops
     stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
     stage.listed = record.listed
     stage.avatars = _merged(stage.avatars, [_avatar(thing) for thing in record.of_kind("avatar")])
@@ -193,6 +196,8 @@ def rebuild(stage: Stage, record: StageRecord) -> None:
     stage.audios = _merged(stage.audios, [_audio(thing) for thing in record.of_kind("audio")])
     for avatar, thing in zip(stage.avatars, record.of_kind("avatar"), strict=True):
         avatar.voice = thing.voice
+    if empty and stage.backdrops:
+        stage.backdrop_shown = stage.backdrops[0].id
     stage.check_holders()
 
 

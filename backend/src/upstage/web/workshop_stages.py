@@ -1,11 +1,13 @@
 """`/admin/workshop/stages`: creating and editing stages."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.stage.stage import Colours
+from upstage.stage.things import WIDTH
 from upstage.state.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
 from upstage.web.admin import SiteContext
 from upstage.web.pages import stage_list
@@ -68,7 +70,7 @@ class StageEditor(WorkshopNode):
         stage = self.context.state.now.stages.get(self._id)
         if stage is None:
             return self.pages.error(request, 404)
-        media = sorted(self.context.state.now.media.values(), key=lambda medium: medium.name.lower())
+        media = sorted(self.context.state.now.media.values(), key=lambda medium: medium.date, reverse=True)
         colours = {name: "#" + getattr(stage.colours, name)[2:] for name in COLOURS}
         return self.page(
             request,
@@ -109,7 +111,11 @@ class StageEditor(WorkshopNode):
             raise RecordError("Choose a file first.")
         if len(self._stage.things) >= MAX_THINGS:
             raise RecordError("This stage cannot take any more things.")
-        return await self._write(_thing(medium.kind, 0, medium.file, form, form.get("name") or medium.name))
+        thing = _thing(medium.kind, 0, medium.file, form, form.get("name") or medium.name)
+        if thing.kind == "avatar" and not (form.get("x") or form.get("y")):
+            x, y = _free_place(self._stage.of_kind("avatar"))
+            thing = replace(thing, x=x, y=y)
+        return await self._write(thing)
 
     async def do_change(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         """Change a thing's name, place, voice or type."""
@@ -132,6 +138,14 @@ class StageEditor(WorkshopNode):
         state = self.context.state
         await state.change(state.database.put_thing, self._id, thing)
         return f"{HERE}/{self._id}", "saved"
+
+
+def _free_place(avatars: Iterable[Thing]) -> tuple[float, float]:
+    """Where no avatar of this stage begins, from left to right, the front row first; else the first place."""
+    rows, columns = (175.0, 130.0, 85.0), range(40, int(WIDTH) - 30, 50)
+    places = [(float(x), y) for y in rows for x in columns]
+    taken = {(x, y) for x, y in places for one in avatars if abs(one.x - x) < 25 and abs(one.y - y) < 25}
+    return next((place for place in places if place not in taken), places[0])
 
 
 def _thing(kind: str, id: int, file: str, form: Mapping[str, str], name: str) -> Thing:
