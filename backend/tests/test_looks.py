@@ -63,3 +63,12 @@ def test_the_workshop_looks_right(page: Page, address: str) -> None:
     sign_in(page, f"{address}/admin/", "admin", PASSWORD)
     for path in WORKSHOP:
         looks_right(page, f"{address}/admin/{path}", f"signed-in/{path}")
+
+
+def test_a_lesson_on_paper_is_its_text(page: Page, address: str) -> None:
+    page.goto(address + PAGES[-1])
+    page.emulate_media(media="print")
+    page.screenshot(path=PICTURES / "lesson-on-paper.png", full_page=True)
+    for part in ("body > header", "body > footer", ".neighbours", "#where", ".copy"):
+        assert not page.locator(part).first.is_visible(), part
+    assert page.locator(".lesson .text").is_visible()

@@ -22,5 +22,6 @@ def fronting(origin_port: int) -> Iterator[Stack]:
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack("containers", PROJECT + "-outside")
     stack.settings |= {"EXTRAS": "app", "APP": f"http://127.0.0.1:{origin_port}", "WITH": "upstage"}
+    stack.settings["APP_HEADERS"] = "Abc Bar Baz Foo Other"  # what cache-tests' origin varies by
     with stack.running():
         yield stack

@@ -20,20 +20,27 @@ const OUTCOMES = {
   '⚪️': 'depends on another',
   '↻': 'repeated'
 }
+const NUMBER = 'http://number.example/'
 const [port, url, host] = process.argv.slice(2)
 console.log = console.error // their messages
 
 const handlers = { config: handleConfig, state: handleState, test: handleTest }
 const origin = http.createServer((request, response) => {
   const [, kind, ...rest] = request.url.split('?')[0].split('/')
+  request.headers['req-num'] ??= request.headers.referer?.replace(NUMBER, '')
   handlers[kind](rest, request, response)
 }).listen(port, '127.0.0.1')
 await new Promise(resolve => origin.on('listening', resolve))
 
 // What a test sets up and reads back does not concern the cache.
+// The tests mark each request by headers that browsers do not send: the cache would take it for one by itself. So the number
+// of the request, which the origin needs, travels in one that they do send.
 function send (target, init = {}) {
   if (!target.startsWith(`${url}/test/`)) return fetch(target.replace(url, `http://127.0.0.1:${port}`), init)
-  return fetch(target, { ...init, headers: [...init.headers, ['Host', host]] })
+  const marks = ['Test-Name', 'Test-ID', 'Req-Num']
+  const headers = init.headers.filter(([name]) => !marks.includes(name))
+  const [, number] = init.headers.find(([name]) => name === 'Req-Num')
+  return fetch(target, { ...init, headers: [...headers, ['Host', host], ['Referer', NUMBER + number]] })
 }
 await runTests(suites, send, false, url, 25)
 
