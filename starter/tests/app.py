@@ -95,16 +95,18 @@ class Application(BaseHTTPRequestHandler):
         self.reply("the application's own 503 page", 503, Retry_After="77")
 
     def answer_stream(self, path: str, query: dict[str, str]) -> None:
-        """Five parts in two seconds, without a lifetime; with extensions of chunks, and a trailer."""
+        """Five parts in two seconds, without a lifetime. `extended`: extensions of chunks, and a trailer."""
         self.send_response(200)
         self.send_header("Content-Type", STREAMS[path.removeprefix("/stream")])
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for part in range(5):
             data = f"data: {part}\n\n".encode()
-            self.wfile.write(b"%x;part=%d\r\n%s\r\n" % (len(data), part, data))
+            extension = b";part" if "extended" in query else b""
+            self.wfile.write(b"%x%s\r\n%s\r\n" % (len(data), extension, data))
             time.sleep(0.5)
-        self.wfile.write(b"0;last\r\nServer-Timing: app;dur=2000\r\n\r\n")
+        trailer = b"Server-Timing: app;dur=2000\r\n" if "extended" in query else b""
+        self.wfile.write(b"0\r\n%s\r\n" % trailer)
         self.close_connection = True
 
     def answer_ws(self, path: str, query: dict[str, str]) -> None:

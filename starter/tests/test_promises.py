@@ -88,6 +88,7 @@ def test_without_a_copy_the_503_page_is_sent_until_the_application_is_back(new: 
         pytest.param("/stream/ndjson", "GET", {}, id="ndjson"),
         pytest.param("/stream/ndjson", "POST", {}, id="ndjson by POST"),
         pytest.param("/stream/parts", "GET", {}, id="a page in parts"),
+        pytest.param("/stream/parts?extended=1", "GET", {}, id="extensions of chunks, a trailer"),
         pytest.param("/stream/parts", "GET", {"Cookie": "user=ann"}, id="a page in parts, signed in"),
     ],
 )
