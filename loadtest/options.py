@@ -21,7 +21,7 @@ MOST_ADDRESSES = 60_000
 
 
 def add(parser: LocustArgumentParser) -> None:
-    """Declare the options, and limit three of Locust's own to values with which a run can begin."""
+    """Declare the options, in the order of the form; limit three of Locust's own to usable values."""
     own = {action.dest: action for action in parser._actions}
     own["num_users"].type = within(1, 99_999, "whole number", int)
     own["spawn_rate"].type = within(0.001, 99_999)
@@ -41,26 +41,18 @@ def add(parser: LocustArgumentParser) -> None:
         "stage", type=str, default="load", help="ID of the stage to visit; the stage load is there for this"
     )
     option(
+        "paths",
+        type=paths_file,
+        default="",
+        help="class Pages: a file with the paths to walk: a list, an access log or a HAR file; "
+        "on Locust's page, its name in loadtest/mine",
+    )
+    option(
         "audience",
         choices=AUDIENCES,
         default=AUDIENCES[0],
         help="reloads: load the stage again every few seconds; stays: remain connected for 5 to 10 minutes",
     )
-    option(
-        "misses",
-        choices=MISSES,
-        default=FAIL,
-        help="files that no cache had, after warm-up: failed samples, or only counted (always by Compare)",
-    )
-    option(
-        "topologies",
-        type=topology_list,
-        default=topologies.COMPARED,
-        help="shape Compare: the topologies, one after another",
-    )
-    seconds, warm_up = (within(least, 3600, "number of seconds") for least in (1, 0))
-    option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
-    option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
     option("chat-rate", type=within(0, 6000), default=2.0, help="chat lines per user and minute")
     option("player", default="", help="account for the class Player; empty: the stack's own")
     # No environment variable: the page's source contains the default of every field, a secret one included.
@@ -69,13 +61,6 @@ def add(parser: LocustArgumentParser) -> None:
         default="",
         is_secret=True,
         help="password of the Player's account",
-    )
-    option(
-        "paths",
-        type=paths_file,
-        default="",
-        help="class Pages: a file with the paths to walk: a list, an access log or a HAR file; "
-        "on Locust's page, its name in loadtest/mine",
     )
     option(
         "arrivals",
@@ -109,6 +94,21 @@ def add(parser: LocustArgumentParser) -> None:
         help="ignore: crawlers ask for anything, with invented queries; obey: only for what robots.txt "
         "allows, each address as often as its Crawl-delay allows",
     )
+    option(
+        "misses",
+        choices=MISSES,
+        default=FAIL,
+        help="files that no cache had, after warm-up: failed samples, or only counted (always by Compare)",
+    )
+    option(
+        "topologies",
+        type=topology_list,
+        default=topologies.COMPARED,
+        help="shape Compare: the topologies, one after another",
+    )
+    seconds, warm_up = (within(least, 3600, "number of seconds") for least in (1, 0))
+    option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
+    option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
     port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option("stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)

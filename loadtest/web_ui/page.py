@@ -21,6 +21,8 @@ TAG = '<script type="module" src="./page.js"></script>'
 def install(environment: Environment, web_ui: WebUI) -> None:
     """Serve the script, and name it in the page."""
     assert web_ui.app
+    # The form's fields come in the order of options.py.
+    web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}
     web_ui.template_args["descriptions"] = {
         "classes": descriptions(environment.available_user_classes or {}),
         "shapes": {
@@ -42,7 +44,8 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def descriptions(described: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> first paragraph of the docstring, on one line."""
+    """Name -> first paragraph of the docstring, on one line, as plain text."""
     return {
-        name: " ".join((what.__doc__ or "").partition("\n\n")[0].split()) for name, what in described.items()
+        name: " ".join((what.__doc__ or "").partition("\n\n")[0].replace("`", "").split())
+        for name, what in described.items()
     }
