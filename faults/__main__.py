@@ -53,12 +53,12 @@ def main(command: str, name: str = "") -> int:
             time.sleep(fault.lasts)
             wait_until_mended()
             write_note(FILE, note.ended())
-            print(f"Mended: {fault.title.lower()}.")
+            print("Mended.")
     elif note and now:
         now.run(mend=True)
         wait_until_mended()
         write_note(FILE, replace(note.ended(), drawn=""))  # it was not found
-        print("Mended." if secret else f"Mended: {now.title.lower()}.")
+        print("Mended." if secret else f'Mended. It was: "{now.title}".')
     else:
         print("The stack is not broken.")
     return 0

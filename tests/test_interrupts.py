@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bare import engine, program
+from tests.bare import engine, functions, program
 from tests.stack import draw_ports
 from tests.test_backup import RESTORE, old_backups
 
@@ -42,6 +42,23 @@ def test_an_interrupt_leaves_things_as_they_were_or_says_what_to_type(
         assert code <= 0 or re.search(r"^Interrupted\. .+\n\Z", said, re.M), (moment, heard, said)
         stopped = [line for line in heard if re.match("stop |start ", line)]
         assert not stopped or stopped[-1].startswith("start"), (moment, heard)
+
+
+@pytest.mark.parametrize(
+    ("there", "again"), [(["bin/python"], True), (["bin/pip", "unfinished"], True), (["bin/pip"], False)]
+)
+def test_a_half_made_venv_is_made_again(bare: Path, there: list[str], again: bool) -> None:
+    heard = bare.parent / "heard"
+    (bare / ".venv" / "bin").mkdir(parents=True)
+    for file in there:
+        program(bare / ".venv" / file, "exit 0")
+    makes = "printf '#!/bin/sh\\n' >.venv/bin/pip; chmod +x .venv/bin/pip; rm -f .venv/unfinished"
+    python = f'echo "$*" >>{heard}; case $* in *venv*) {makes} ;; esac'
+    program(bare.parent / "bin" / "python3", python)
+    for _ in range(2):
+        assert functions(bare, ". bin/lib/venv.sh; ensure_venv tests/requirements.lock").returncode == 0
+    assert heard.read_text().count("-m venv --clear .venv") == again
+    assert not (bare / ".venv" / "unfinished").exists()
 
 
 def interrupted(
