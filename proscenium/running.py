@@ -28,11 +28,6 @@ VARNISH_TOOL = 'exec "$0" -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" "$@
 FOLLOWING = 'echo; "$@" 2>&1 & cat >/dev/null; kill $!'
 VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
     TMPDIR=$PWD varnishtest -k -j 2 -t 24 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried"""
-GENERATED = """VARNISH_GENERATED=$(mktemp -d) && . "$0" && write_vcl
-    for file in "$VARNISH_GENERATED"/*; do
-        printf "// VCL.SHOW 0 %d %s\\n" "$(wc -c <"$file")" "${file##*/}" && cat "$file"
-    done
-    rm -r "$VARNISH_GENERATED" """
 
 
 class NotRunning(Exception):
@@ -73,10 +68,6 @@ class Running(ABC):
     @abstractmethod
     def nginx_is_current(self) -> bool:
         """Whether the running nginx has the configuration that is on the disk."""
-
-    @abstractmethod
-    def generated(self) -> str:
-        """The VCL that Varnish's start.sh writes, made again, as `vcl.show -v` prints files."""
 
     @abstractmethod
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
@@ -168,9 +159,6 @@ class Containers(Running):
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "sh", "/etc/nginx/proscenium/loaded.sh"))
 
-    def generated(self) -> str:
-        return self.run("varnish", "sh", "-c", GENERATED, "/etc/varnish/settings.sh")
-
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -215,9 +203,6 @@ class Native(Running):
 
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "native_nginx_loaded"))
-
-    def generated(self) -> str:
-        return ""  # the learner's own processes write it
 
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
         return self._ask("native_varnishtest", folder, *tests)

@@ -1,6 +1,5 @@
 """A 404 is stored for ten seconds: one request instead of forty, and no copy after the ten seconds."""
 
-import re
 from collections import Counter
 
 from lessons.checking import Ask, Attempt, Need
@@ -18,11 +17,7 @@ def check(attempt: Attempt, need: Need) -> None:
     asked = attempt.requests("/media/")
     before = [request for request in asked if request.outcome == "hit-for-miss"]
     need(len(before) >= 20, "forty")
-    gone, new = attempt.changed("varnish/store.vcl")
-    need(gone or new, "shipped")
-    code = re.sub(r"set beresp\.status = \S+", "", " ".join(new))
-    compared = re.findall(r"beresp\.status ([!=]=) (?:200|404)\b", code)
-    need(len(compared) == code.count("beresp.status"), "only-404")
+    need(attempt.changed("varnish/store.vcl"), "shipped")
 
     *herd, redirect, again = attempt.ask(
         *[Ask("/media/NEW.png")] * 20, Ask("/stages?NEW"), Ask("/stages?NEW"), at_once=True

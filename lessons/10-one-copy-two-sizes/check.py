@@ -24,9 +24,7 @@ def check(attempt: Attempt, need: Need) -> None:
     sizes = {one.url: one.body_sent for one in fetched if one.path in least and one.url not in packed_urls}
     need(sizes, "each-time")
     # By URL: Varnish does not see what nginx answers from its one-second cache.
-    lines = [
-        line for line in attempt.nginx("/media/", known=True) if line.url in sizes and line.status == 200
-    ]
+    lines = [line for line in attempt.nginx("/media/") if line.url in sizes and line.status == 200]
     bounds = [(line.bytes, least[line.path], sizes[line.url]) for line in lines if line.host == "localhost"]
     need(any(0.7 * low < sent < min(1.5 * low, high) for sent, low, high in bounds), "as-it-was")
     need(attempt.as_shipped(), "restore")

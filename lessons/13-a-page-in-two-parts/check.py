@@ -3,7 +3,6 @@
 from lessons.checking import Ask, Attempt, Need
 
 CHANGES = {"varnish/store.vcl"}
-READS = {"beresp.http.surrogate-control", "resp.http.surrogate-control"}
 
 
 def check(attempt: Attempt, need: Need) -> None:

@@ -1,6 +1,6 @@
 """A client that does not read is disconnected, and later when nginx's kernel keeps more for it."""
 
-from lessons.checking import LAGGARDS, Attempt, Need
+from lessons.checking import Attempt, Need
 
 CHANGES = {"nginx/streams/stage.conf.template"}
 STAGE = "rehearsal"
@@ -15,8 +15,6 @@ def check(attempt: Attempt, need: Need) -> None:
     here = [cut for cut in laggards if cut.stage == STAGE]
     need(here, "another-stage", laggards[-1].stage)
 
-    counted = attempt.evidence.laggards() - attempt.counters[LAGGARDS]
-    need(len(laggards) <= counted, "not-written", len(laggards), counted)
     shipped, *more = here
     need(shipped.sent < 400_000, "larger-before", shipped.sent // 1000)
     need(more, "larger", shipped.sent // 1000)

@@ -3,7 +3,6 @@
 from lessons.checking import Ask, Attempt, Need, outcomes
 
 CHANGES = {"varnish/normalise.vcl"}
-READS = {"req.http.accept-language"}
 
 
 def wants(language: str) -> Ask:

@@ -41,6 +41,9 @@ class Run:
             return f"it has {self.lasted:.0f} s after its warm-up, too few. {again}"
         if len(self.arrives) < 50 * SAME_RATE * self.lasted:
             return f"arrivals did not come fifty times a second. Was the machine too busy? {again}"
+        if len(self.waits) < len(self.arrives) / 2:
+            made = f"{len(self.waits)} requests, the arrivals {len(self.arrives)}"
+            return f"the users who wait made {made}. {again}"
         if self.logged < SAME_RATE * (len(self.waits) + len(self.arrives)):
             return f"the backend's log has only {self.logged} of these requests. {again}"
         if self.gap < PAUSE:

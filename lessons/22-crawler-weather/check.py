@@ -2,7 +2,7 @@
 
 import secrets
 
-from lessons.checking import Ask, Attempt, Need, Probe, Request, outcomes, secret_cookie
+from lessons.checking import Ask, Attempt, Need, Probe, Request, outcomes
 
 CHANGES = {"varnish/queries.vcl"}
 LEAST = 100  # requests of a crawl
@@ -20,8 +20,7 @@ def check(attempt: Attempt, need: Need) -> None:
     known = [one for one in beside(refused, people) if one.header("Cookie") == "upstage_seen=1"]
     need(any(served(one) for one in known), "no-visitor")
 
-    gone, new = attempt.changed("varnish/queries.vcl")
-    need(gone or new, "shipped")
+    need(attempt.changed("varnish/queries.vcl"), "shipped")
     page, crawled, first, plain = attempt.ask(
         *(Ask("/stages/?a-NEW"), Ask(f"/stages/?a-NEW&{trail()}")),
         *(Ask(f"/stages/?{trail()}&z-NEW"), Ask("/stages/?z-NEW")),
@@ -38,7 +37,7 @@ def check(attempt: Attempt, need: Need) -> None:
     )
     lost = [f"{probe.ask.method} {probe.ask.url}" for probe in kept if "trail-" not in probe.url_sent_on]
     need(not lost, "elsewhere", *lost[:1])
-    private = ({"Cookie": f"{secret_cookie()}=me"}, {"Authorization": "Basic eDp5"})
+    private = ({"Cookie": "session=me"}, {"Authorization": "Basic eDp5"})
     personal = attempt.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
     need(outcomes(personal) == ["pass", "pass"], "private")
     (visitor,) = attempt.ask(Ask("/stages/?k-NEW", headers={"Cookie": "upstage_seen=1"}))

@@ -7,11 +7,11 @@ from logs.serverlogs import Line
 from logs.varnishlog import Request
 from proscenium.running import REPO
 
-from .attempt import Attempt, Probe, outcomes, secret_cookie, secret_word, site
-from .evidence import LAGGARDS, Ask
+from .attempt import Attempt, Probe, outcomes, site
+from .evidence import Ask
 from .lesson import Need
 from .question import Question
 from .shipped import shipped
 
-__all__ = ["LAGGARDS", "REPO", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
-__all__ += ["outcomes", "secret_cookie", "secret_word", "shipped", "site"]
+__all__ = ["REPO", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
+__all__ += ["outcomes", "shipped", "site"]

@@ -5,11 +5,8 @@ check requests contains a new word.
 """
 
 import json
-import random
 import secrets
-import string
 import time
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,38 +15,17 @@ from typing import Any
 from logs.serverlogs import Line
 from logs.varnishlog import Request
 
-from . import vcl
 from .errors import Missing, StartAgain
-from .evidence import LAGGARDS, Answer, Ask, Evidence
-from .shipped import CONFIGURATION, changed_files, shipped
+from .evidence import Answer, Ask, Evidence
+from .shipped import CONFIGURATION, changed_files
 
 SECOND = 1.1  # nginx may answer with its own copy for a second
 ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an IPv6 address
-
-# The check's requests are drawn from these, so that no rule can know them.
-DRAWN_HOSTS = ("localhost", "upstage.localhost", "127.0.0.1")
-# Of a page's query varnish/queries.vcl leaves the word alone.
-DRAWN_QUERIES = (("{}",), ("{}&a=1", "page=2&{}", "a=1&{}&b=2"))
-DRAWN_ENCODINGS = ("", "gzip", "gzip, deflate, br, zstd")
-DRAWN_COOKIES = ("session", "sessionid", "PHPSESSID", "who", "upstage_visit", "theme2", "mytheme")
-draw = random.SystemRandom().choice
 
 
 def new_word() -> str:
     """A word that no URL has contained so far."""
     return "k" + secrets.token_hex(4)
-
-
-def secret_word() -> str:
-    """Another one, which has no form by which a rule could recognise it."""
-    return draw(string.ascii_lowercase) + "".join(
-        draw(string.ascii_lowercase + string.digits) for _ in range(draw(range(7, 14)))
-    )
-
-
-def secret_cookie() -> str:
-    """The name of a cookie that is not the lesson's."""
-    return draw((*DRAWN_COOKIES, secret_word()))
 
 
 @dataclass
@@ -67,7 +43,6 @@ class Attempt:
 
     word: str
     began: float  # seconds since 1970
-    counters: dict[str, int]
     started: dict[str, str]  # when each service was started
     answers: int = 0  # how many answers the learner has given to the question
     attempts: int = 1  # how many there were, with this one
@@ -79,8 +54,7 @@ class Attempt:
     @classmethod
     def begin(cls, evidence: Evidence, earlier: "Attempt | None" = None) -> "Attempt":
         """A new attempt, after an earlier one at the same lesson."""
-        counters = evidence.counters() | {LAGGARDS: evidence.laggards()}
-        new = cls(new_word(), time.time(), counters, evidence.started())
+        new = cls(new_word(), time.time(), evidence.started())
         if earlier:
             new.attempts, new.best = earlier.attempts + 1, earlier.result
         return new.on(evidence)
@@ -139,18 +113,9 @@ class Attempt:
         """The learner's requests after the last reload."""
         return [request for request in requests if request.vcl == self.evidence.active]
 
-    def nginx(self, path: str = "", known: bool = False) -> list[Line]:
-        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format.
-
-        Left out, as written by hand: those with the ID of another, and if they must be `known`, those that
-        Varnish has not logged under that ID.
-        """
-        lines = [line for line in self.evidence.nginx_lines(self.word) if line.path.startswith(path)]
-        times = Counter(line.id for line in lines)
-        seen = (
-            {(request.id, request.url) for request in self.evidence.requests(self.word)} if known else set()
-        )
-        return [line for line in lines if times[line.id] == 1 and (not known or (line.id, line.url) in seen)]
+    def nginx(self, path: str = "") -> list[Line]:
+        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format."""
+        return [line for line in self.evidence.nginx_lines(self.word) if line.path.startswith(path)]
 
     def report(self, command: str) -> dict[str, Any]:
         """The report of `make compare` or `make load` since the lesson began; empty if there is none."""
@@ -168,43 +133,23 @@ class Attempt:
         now = self.evidence.started()
         return {name for name, time in now.items() if self.started.get(name) != time}
 
-    def changed(self, file: str) -> tuple[list[str], list[str]]:
-        """The statements removed from and added to a file of the VCL in use, durations in seconds."""
-        return vcl.changes(shipped(file), self.evidence.loaded[file])
-
-    def newly_set(self, file: str) -> set[str]:
-        """The variables that its new statements set or unset, in lower case; not their own X- headers."""
-        return {
-            name for name in vcl.sets(self.changed(file)[1]) if not vcl.OWN.fullmatch(name.removeprefix("be"))
-        }
+    def changed(self, file: str) -> bool:
+        """Whether the learner has changed a file. (judging.py has checked that what is saved is loaded.)"""
+        return not self.as_shipped(file)
 
     def as_shipped(self, *folders: str) -> bool:
-        """Whether these folders, or the configuration if none is given, are as shipped. (judging.py has
-        checked that the saved files are loaded.)"""
+        """Whether these files and folders, or the configuration if none is given, are as shipped."""
         return not changed_files(folders or CONFIGURATION)
 
     # --- What the check does.
 
-    def look_like_the_learner(self) -> None:
-        """From now on, the check's requests have headers of the learner's last one; others are drawn."""
-        client = self.evidence.client
-        for request in self.evidence.requests(self.word)[-1:]:
-            client = {name: request.header(name) for name in ("User-Agent", "Accept")}
-        client |= {"Accept-Encoding": draw(DRAWN_ENCODINGS)}
-        self.evidence.client = {name: value for name, value in client.items() if value}
-        self.evidence.name = draw(DRAWN_HOSTS)
-        self.evidence.asked = draw((0, 1))
-
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
         """Make requests, one after another or all at once, and find each in Varnish's log.
 
-        NEW in a URL becomes one secret word for all of them, ?NEW a query with it: the word alone, in every
-        second call beside an argument.
+        NEW in a URL becomes one new word for all of them.
         """
-        word = secret_word()
-        query = draw(DRAWN_QUERIES[self.evidence.asked % 2]).format(word)
-        self.evidence.asked += 1
-        made = [replace(ask, url=ask.url.replace("?NEW", f"?{query}").replace("NEW", word)) for ask in asks]
+        word = new_word()
+        made = [replace(ask, url=ask.url.replace("NEW", word)) for ask in asks]
         answers = self.evidence.ask_at_once(made) if at_once else [self.evidence.ask(ask) for ask in made]
         seen = self.evidence.requests_by_id(answer.id for answer in answers if answer.id)
         fetched = self.evidence.backend_lines()

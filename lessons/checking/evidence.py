@@ -6,7 +6,6 @@ import json
 import os
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,7 +22,6 @@ from proscenium.running import REPO, NotRunning, Running, running
 from .errors import StartAgain
 
 FLUSHED = 1.2  # seconds: nginx writes its log once a second
-LAGGARDS = 'upstage_clients_cut_total{reason="laggard"}'
 SHOWN = re.compile(rb"^// VCL\.SHOW \d+ (\d+) (.+)\n", re.M)
 BUILT_IN = "<builtin>"
 
@@ -63,9 +61,6 @@ class Evidence:
         self.state = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"]
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
-        self.client = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}  # that the checks' requests come from
-        self.name = "localhost"  # by which they ask for the default host
-        self.asked = 0  # sets of such requests
         self._quiet_since = time.monotonic()
         self._logs: dict[str, str] = {}  # what was read since then, by service or query
 
@@ -123,13 +118,6 @@ class Evidence:
         found = re.findall(r"Timestamp +\w+: ([\d.]+)", log)
         return max(map(float, found), default=time.time())
 
-    def counters(self) -> dict[str, int]:
-        """Varnish's counters: `MAIN.cache_hit` ... The sums, if there are several."""
-        total = Counter[str]()
-        for varnish in json.loads("[{}]".format(self._varnish("varnishstat", "-j").replace("}\n{", "},{"))):
-            total.update({name: counter["value"] for name, counter in varnish["counters"].items()})
-        return total
-
     def started(self) -> dict[str, str]:
         """When each service was last started, in the form that the engine uses, and in containers stopped."""
         with self.asking("the services") as stack:
@@ -152,18 +140,6 @@ class Evidence:
     def cut_off(self) -> list[Cut]:
         """The stage clients that the backend has disconnected."""
         return list(cuts(self._log("backend")))
-
-    def laggards(self) -> int:
-        """How many stage clients the backend has disconnected for not reading, by its own counter.
-
-        0 if it is stopped: its start is a new count.
-        """
-        try:
-            with self.asking("metrics") as stack:
-                found = re.search(rf"^{re.escape(LAGGARDS)} (\S+)", stack.upstage("metrics"), re.M)
-        except StartAgain:
-            return 0
-        return round(float(found[1])) if found else 0
 
     @cached_property
     def active(self) -> str:
@@ -195,12 +171,6 @@ class Evidence:
         files.pop(BUILT_IN, None)
         return files
 
-    @cached_property
-    def generated(self) -> dict[str, str]:
-        """The files that Varnish's start.sh writes, by name: addresses and limits. Empty in native mode."""
-        with self.asking("generated") as stack:
-            return files_in(stack.generated())
-
     def passing(self, folder: str, tests: Iterable[str]) -> set[str]:
         """Which of a folder's VTCs pass, in Varnish's container."""
         with self.asking("varnishtest") as stack:
@@ -216,8 +186,8 @@ class Evidence:
         self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
-            host = self.name if ask.host == "localhost" else ask.host
-            headers = {"Host": f"{host}:{self.http_port}", **self.client, **ask.headers}
+            curl = {"User-Agent": "curl/8.14.1", "Accept": "*/*"}
+            headers = {"Host": f"{ask.host}:{self.http_port}", **curl, **ask.headers}
             if ask.method == "POST":
                 headers["Content-Length"] = "0"
             connection.putrequest(ask.method, ask.url, skip_host=True, skip_accept_encoding=True)

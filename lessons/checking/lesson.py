@@ -89,7 +89,7 @@ class Lesson:
         return chosen
 
     def names(self, kind: str) -> frozenset[str]:
-        """What check.py names: CHANGES, READS, CHANGED_RULES or RESTARTS (lessons/README.md)."""
+        """What check.py names: CHANGES, CHANGED_RULES or RESTARTS (lessons/README.md)."""
         return frozenset(getattr(self._module, kind, ()))
 
     @property

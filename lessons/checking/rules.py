@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from proscenium.running import REPO
 from proscenium.settings import COMPARISON, TOPOLOGIES
 
-from .attempt import Attempt, secret_word
+from .attempt import Attempt, new_word
 from .evidence import Ask
 
 # The sites with Varnish: a line without a host is checked on each.
@@ -50,7 +50,7 @@ def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
             url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would ask like this
         elif "NEW" not in url:
             url += "?NEW"
-        asks.append(replace(case.ask, url=url.replace("NEW", secret_word())))
+        asks.append(replace(case.ask, url=url.replace("NEW", new_word())))
     first = evidence.ask_at_once(asks, 8)
     attempt.wait()
     second = evidence.ask_at_once(asks, 8)

@@ -39,8 +39,6 @@ def test_lesson_07_names_each_missing_step(pupil: Pupil) -> None:
     pupil.refuses(
         STALE,
         ("grace = 24h", "grace = 3s", "24-hours"),
-        ("    unset beresp.http.X-Failed;", "    set beresp.ttl = 3s;", "beresp"),
-        ("    if (obj.ttl", "    set req.grace = 3s;\n    if (obj.ttl", "only-10"),
     )
 
 
@@ -187,22 +185,6 @@ def test_lesson_10_compressed_by_nginx_before_varnish_let_go(pupil: Pupil) -> No
     request(pupil, f"{DIVA}-2").refused("each-time")
 
 
-def test_lesson_10_a_line_of_nginx_that_was_written_by_hand(pupil: Pupil) -> None:
-    """nginx's own line for one URL, as if it were of another."""
-    request(pupil, DIVA)
-    pupil.stack.inside("varnishadm", "param.set", "http_gzip_support", "off")
-    try:
-        pupil.get(f"{DIVA}-2", accept_encoding="identity")
-    finally:
-        pupil.stack.inside("varnishadm", "param.set", "http_gzip_support", "on")
-    pupil.wait(1.2)
-    log = pupil.stack.log_of("nginx").splitlines()
-    line = next(line for line in log if pupil.word in line and "answered=backend:miss" in line)
-    forged = line.replace(f"diva.svg?{pupil.word} ", f"diva.svg?{pupil.word}-2 ")
-    pupil.stack.compose("exec", "-T", "nginx", "sh", "-c", "cat >/proc/1/fd/1", typed=forged + "\n")
-    pupil.wait(1.2).refused("as-it-was")
-
-
 # --- 11. A line kept open.
 
 SITE = "nginx/sites/classic.localhost.conf"
@@ -272,7 +254,7 @@ def excuse_a_busy_machine(pupil: Pupil) -> None:
         report(pupil, [{**one, "verdict": "PASS"} for one in measured])
 
 
-def test_lesson_12_reports_that_are_not_enough_or_invented(pupil: Pupil) -> None:
+def test_lesson_12_reports_that_are_not_enough(pupil: Pupil) -> None:
     pupil.refused("not-compared")
     write(pupil)
     pupil.wait(1)
@@ -285,19 +267,3 @@ def test_lesson_12_reports_that_are_not_enough_or_invented(pupil: Pupil) -> None
     write(pupil, seconds=10.0).refused("short")
     write(pupil, verdict="INCONCLUSIVE", reason="timers were late")
     pupil.refused("locust", "nginx", "timers were late")
-
-    # The check counts in the servers' logs; the requests below are as many, but not from a crowd.
-    report(pupil, [measurement(name, "none", 0, caches=[]) for name in ("default", "nginx")])
-    pupil.refused("0 responses of the default host came through Varnish")
-    write(pupil, backend_requests_per_second=40.0)
-    pupil.refused("600 responses of the default host came through Varnish, which has had")
-    for _ in range(12):
-        pupil.herd(FOX, 50, CLASSIC)
-    pupil.refused("backend", 600, 0)
-    pupil.series(f"{FOX}-{{}}", 200)
-    for _ in range(12):
-        pupil.herd(FOX, 50, "nginx.localhost")
-    pupil.refused(r"it had 2\d\d requests of the default host and 600 of nginx\.localhost")
-    for _ in range(14):
-        pupil.herd(FOX, 50, "nginx.localhost")
-    pupil.refused("not-even")

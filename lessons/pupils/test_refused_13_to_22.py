@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from threading import Thread
 
 import pytest
@@ -104,14 +103,6 @@ def test_lesson_14_changed_before_it_was_seen(pupil: Pupil) -> None:
     enlarge(pupil, "LISTEN_STAGE")
     pupil.reload()
     run(pupil).refused("larger-before")
-
-
-def test_lesson_14_lines_that_the_backend_has_not_written(pupil: Pupil) -> None:
-    cut = {"event": "cut off", "reason": "laggard", "stage": "rehearsal"}
-    for sent in (180_000, 950_000):
-        line = json.dumps({"time": datetime.now(UTC).isoformat(), **cut, "sent": sent})
-        pupil.stack.compose("exec", "-T", "backend", "sh", "-c", f"echo '{line}' >/proc/1/fd/1")
-    pupil.refused("not-written")
 
 
 # --- 15. Four languages.
@@ -271,7 +262,6 @@ def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
         ("", anywhere_but("^/(admin|media|style)/"), "elsewhere"),  # a POST
         (PAGES, NO_TRAIL.replace("    }\n", "        return (hash);\n    }\n"), "private"),
         (PAGES, NO_TRAIL + '    set req.http.X-Known = "yes";\n', "lane"),
-        ("", only("return (synth(403));", "!req.http.User-Agent"), "uses req.http.user-agent"),
         (PAGES, NO_TRAIL, "crawl-again"),
     )
     with crawling(pupil):

@@ -1,19 +1,17 @@
 """What is kept of an attempt."""
 
-import itertools
-import re
 from pathlib import Path
 from unittest.mock import create_autospec
 
 import pytest
 
 from lessons.checking import progress
-from lessons.checking.attempt import DRAWN_QUERIES, Attempt, Result
+from lessons.checking.attempt import Attempt, Result
 from lessons.checking.errors import StartAgain
 from lessons.checking.evidence import Evidence
 from lessons.checking.lesson import Lesson, lessons
 from lessons.checking.question import LETTERS
-from proscenium.running import REPO, Running
+from proscenium.running import Running
 
 
 @pytest.fixture
@@ -27,18 +25,18 @@ def test_what_is_saved_is_loaded(tmp_path: Path, evidence: Evidence) -> None:
     file = tmp_path / "lessons" / "01.json"
     assert Attempt.load(file, evidence) is None
     best = Result(0.5, 1.0, answers=3)
-    saved = Attempt("k1", 1.5, {"MAIN.cache_hit": 3}, {"nginx": "12:00"}, answers=2, done=9.5, best=best)
+    saved = Attempt("k1", 1.5, {"nginx": "12:00"}, answers=2, done=9.5, best=best)
     saved.save(file)
     assert Attempt.load(file, evidence) == saved
     assert [path.name for path in file.parent.iterdir()] == ["01.json"]
 
 
 def test_the_best_result_stays() -> None:
-    first = Attempt("k1", 1.0, {}, {}, answers=1, done=2.0)
+    first = Attempt("k1", 1.0, {}, answers=1, done=2.0)
     assert first.result == Result(1.0, 2.0, 1)
-    assert Attempt("k2", 3.0, {}, {}, best=first.result).result == first.result
-    assert Attempt("k2", 3.0, {}, {}, answers=4, done=5.0, best=first.result).result == first.result
-    assert Attempt("k2", 3.0, {}, {}).result is None
+    assert Attempt("k2", 3.0, {}, best=first.result).result == first.result
+    assert Attempt("k2", 3.0, {}, answers=4, done=5.0, best=first.result).result == first.result
+    assert Attempt("k2", 3.0, {}).result is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"word": "k1"}', '{"unknown": 1}'])
@@ -56,7 +54,7 @@ def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
     monkeypatch.setattr(progress, "judge", lambda lesson, attempt: judged.append(attempt))
     first = next(iter(lessons()))
     ours = progress.Progress(evidence)
-    Attempt("k1", 1.5, {}, {}).save(ours.file_of(first))
+    Attempt("k1", 1.5, {}).save(ours.file_of(first))
     choices = ours.check(first, judged=True).choices  # another command has begun a new attempt
     assert (len(judged), len(choices)) == (1, 4)
     right = LETTERS[choices.index(first.questions[0].right)]
@@ -72,7 +70,7 @@ def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdi
     monkeypatch.setattr(progress, "judge", judge)
     first = next(iter(lessons()))
     ours = progress.Progress(evidence)
-    Attempt("k1", 1.5, {}, {}, said="an old verdict").save(ours.file_of(first))
+    Attempt("k1", 1.5, {}, said="an old verdict").save(ours.file_of(first))
     said = r"The check itself failed: StopIteration: no line \(test_attempt\.py, line \d+\)\. .* report"
     with pytest.raises(StartAgain, match=said):
         ours.check(first)
@@ -91,11 +89,3 @@ def test_results_are_published_before_any_lesson_has_begun(
     for _ in range(2):
         progress.Progress(evidence).publish()
     assert stack.upstage.call_count == 1
-
-
-@pytest.mark.parametrize("query", list(itertools.chain(*DRAWN_QUERIES)))
-def test_a_drawn_query_makes_a_page_of_its_own(query: str) -> None:
-    """With what varnish/queries.vcl drops."""
-    rule = (REPO / "varnish" / "queries.vcl").read_text()
-    [(arguments, end)] = re.findall(r'regsub\(regsuball\(req\.url, "(.*?)", ""\), "(.*?)", ""\)', rule)
-    assert re.sub(end, "", re.sub(arguments, "", f"/?{query.format('k1')}")) == "/?k1"

@@ -55,6 +55,11 @@ def test_three_runs_with_a_pause_each_are_right() -> None:
     assert check(run(100), run(135), run(170)) == ""
 
 
+def test_a_model_without_requests_shows_nothing() -> None:
+    alone = [[line for line in run(began) if "arrives" in line.url] for began in (100, 135, 170)]
+    assert "the users who wait made 0 requests" in check(*map(iter, alone))
+
+
 def test_the_percentiles_of_each_run_are_told() -> None:
     said = check(run(100), run(135))
     assert "these are 2" in said

@@ -65,7 +65,7 @@ def evidence(monkeypatch: pytest.MonkeyPatch, settings: None, prometheus: Origin
 
 @pytest.fixture
 def attempt(evidence: Watched) -> Attempt:
-    return Attempt("k1", 1795616100.25, {}, evidence.started()).on(evidence)
+    return Attempt("k1", 1795616100.25, evidence.started()).on(evidence)
 
 
 @pytest.mark.parametrize(
