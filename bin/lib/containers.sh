@@ -31,6 +31,7 @@ stack_up() {
         hash=$(awk -v service="$service" '$1 == service { print $2 }' <<<"$hashes")
         [ -z "$hash" ] || replace_upstage "$service" "$hash"
     done
+    if [ -n "$running" ]; then renew_behind_nginx "$hashes"; fi
     step "Starting the services in the order of their health; missing images are pulled first"
     # --remove-orphans: also removes the containers of extras that are no longer chosen.
     if ! docker compose up -d --remove-orphans --wait --wait-timeout $((120 + 10 * ${#theatres[@]})) </dev/null >".run/logs/up-$COMPOSE_PROJECT_NAME.log" 2>&1; then
@@ -40,6 +41,18 @@ stack_up() {
     name_outdated_volumes
     # Compose re-creates a service when its settings change, not when a mounted file does.
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
+}
+
+# renew_behind_nginx HASHES: if Compose would make nginx anew, the others first: until they are healthy, the old one answers, with
+# its 503 page at worst. (Compose would end it first, and start it last.)
+renew_behind_nginx() {
+    local others made
+    made=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}}' "$(container_ids nginx | head -n 1)") || return 0
+    if grep -qx "nginx $made" <<<"$1"; then return; fi
+    mapfile -t others < <(containers_services | grep -vx nginx | grep -xFf <(docker compose config --services))
+    step "Renewing what is behind nginx"
+    docker compose up -d --no-deps --wait "${others[@]}" >".run/logs/behind-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null ||
+        say "Not all of it is healthy yet."
 }
 
 # replace_upstage SERVICE HASH: if Compose would make the container anew, because that is no longer the hash of its settings or its image
