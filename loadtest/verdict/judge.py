@@ -161,7 +161,9 @@ def conclusion(lines: list[Line]) -> Line:
     if not bad:
         verdict, why = "GOOD", f"all {len(lines)} lines hold."
     elif FAILED in bad:
-        verdict, why = FAILED, f"{len(bad)} of {len(lines)} lines were not met."
+        verdict, why = FAILED, f"{bad.count(FAILED)} of {len(lines)} lines were not met."
+        if unknown := len(bad) - bad.count(FAILED):
+            why += f" {unknown} could not be judged."
     elif INCONCLUSIVE in bad:
         verdict, why = INCONCLUSIVE, "Locust was the limit; the stack may be better than these figures."
     else:
