@@ -2,8 +2,6 @@
 
 from lessons.checking import Ask, Attempt, Need
 
-CHANGES = {"varnish/media.vcl"}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """The old rule from the log, the new one from the VCL in use."""

@@ -4,8 +4,6 @@ import re
 
 from lessons.checking import Ask, Attempt, Need, outcomes
 
-CHANGES = {"varnish/normalise.vcl", "varnish/passed.vcl", "varnish/media.vcl"}
-
 
 def stages(cookie: str) -> Ask:
     """The page with the list of stages, requested with a cookie."""

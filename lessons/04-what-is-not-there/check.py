@@ -4,13 +4,6 @@ from collections import Counter
 
 from lessons.checking import Ask, Attempt, Need
 
-CHANGES = {"varnish/store.vcl"}
-CHANGED_RULES = {
-    "media are also known by their ending; a 404 is not stored",
-    "`/administrator` is not under `/admin/`",
-    "a missing file is not stored",
-}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """What the learner saw before and after; then how long a 404 lives, and that nothing else is stored."""

@@ -2,8 +2,6 @@
 
 from lessons.checking import Ask, Attempt, Need
 
-RESTARTS = {"backend"}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """Require an old copy and an error page while the health check failed, and a backend that runs again."""

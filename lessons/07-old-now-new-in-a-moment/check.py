@@ -4,8 +4,6 @@ from itertools import pairwise
 
 from lessons.checking import Ask, Attempt, Need
 
-CHANGES = {"starter/varnish/stale.vcl"}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """What the learner watched before, changed, and watched afterwards."""

@@ -3,7 +3,6 @@
 from lessons.checking import Attempt, Need
 from logs.varnishlog import Request
 
-CHANGES = {"varnish/media.vcl"}
 HOST = "classic.localhost"
 
 

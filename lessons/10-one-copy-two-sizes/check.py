@@ -3,8 +3,6 @@
 from lessons.checking import Attempt, Need
 from logs.varnishlog import Request
 
-CHANGES = {"varnish/gzip.vcl", "nginx/sites/default.conf.template"}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """Before the change, after it, and the shipped files back in place."""

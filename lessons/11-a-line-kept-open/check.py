@@ -3,7 +3,6 @@
 from lessons.checking import Ask, Attempt, Need
 
 HOST = "classic.localhost"
-CHANGES = {"nginx/sites/classic.localhost.conf"}
 NUMBER = 30
 
 

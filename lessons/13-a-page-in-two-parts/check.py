@@ -2,8 +2,6 @@
 
 from lessons.checking import Ask, Attempt, Need
 
-CHANGES = {"varnish/store.vcl"}
-
 
 def check(attempt: Attempt, need: Need) -> None:
     """The learner saw the page before and after; now the page is kept for a minute, the number for a

@@ -2,7 +2,6 @@
 
 from lessons.checking import Attempt, Need
 
-CHANGES = {"nginx/streams/stage.conf.template"}
 STAGE = "rehearsal"
 
 

@@ -2,8 +2,6 @@
 
 from lessons.checking import Ask, Attempt, Need, outcomes
 
-CHANGES = {"varnish/normalise.vcl"}
-
 
 def wants(language: str) -> Ask:
     """The greeting, for a browser with this Accept-Language."""

@@ -4,7 +4,6 @@ import re
 
 from lessons.checking import Ask, Attempt, Need
 
-RESTARTS = {"varnish-2", "varnish-3"}
 SEVERAL = 12  # files: hardly ever all on two caches
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from lessons.checking import Attempt, Need, Question
 
 # Any service may have been restarted, Prometheus as well: it keeps its figures in a volume.
-RESTARTS = {"nginx", "varnish", "backend", "policyd", "locust", "exporter", "varnishstat", "prometheus"}
 
 HOUR = 3600  # seconds for which the check looks back
 FIRING = 'ALERTS{alertstate="firing"}'
@@ -16,7 +15,7 @@ LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
 # The requests of charts. `make status` and this check send none of this kind.
 WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
-SAYS = tomllib.loads(Path(__file__).with_name("says.toml").read_text())
+SAYS = tomllib.loads(Path(__file__).with_name("lesson.toml").read_text())
 QUESTIONS = {
     alert: Question({f"{alert}: {panel}": reason for panel, reason in map(SAYS["panels"].get, panels)})
     for alert, panels in SAYS["alerts"].items()

@@ -4,8 +4,6 @@ from faults.fault import bash, faults
 from faults.note import Note, read_note, write_note
 from lessons.checking import Ask, Attempt, Need, Question
 
-RESTARTS = {"nginx", "varnish", "backend", "policyd"}
-
 # Each fault that can be drawn, and three that look like it.
 ALIKE = {
     "backend-frozen": ("backend-socket-removed", "varnish-frozen", "nginx-worker-frozen"),

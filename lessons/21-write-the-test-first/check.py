@@ -7,7 +7,6 @@ from lessons.checking import REPO, Ask, Attempt, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
-CHANGES = {FILE, TEST}
 # What the test must tell from each other: the shipped rules with one of these at the end; the learner's own.
 RULES = {
     "shipped": "",
@@ -61,7 +60,7 @@ def copy_rules(folder: Path, rule: str | None) -> None:
     """The files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
     for file in (*REPO.glob("varnish/*.vcl"), *REPO.glob("starter/varnish/*.vcl"), REPO / TEST):
         name = str(file.relative_to(REPO))
-        text = file.read_text() if name in CHANGES and (rule is None or name == TEST) else shipped(name)
+        text = file.read_text() if name in (FILE, TEST) and (rule is None or name == TEST) else shipped(name)
         if name == FILE and rule:
             text += rule
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,6 @@ import secrets
 
 from lessons.checking import Ask, Attempt, Need, Probe, Request, outcomes
 
-CHANGES = {"varnish/queries.vcl"}
 LEAST = 100  # requests of a crawl
 
 

@@ -18,7 +18,7 @@ def judge(lesson: Lesson, attempt: Attempt) -> None:
     _configuration(lesson, attempt)
     lesson.check(attempt)
     if lesson.changes:
-        broken = broken_rules(attempt, lesson.names("CHANGED_RULES"))
+        broken = broken_rules(attempt, lesson.names("changed_rules"))
         if broken:
             raise Missing("\n  ".join(["The change also breaks other caching rules:", *broken[:5]]))
 
@@ -26,13 +26,13 @@ def judge(lesson: Lesson, attempt: Attempt) -> None:
 def same_stack(lesson: Lesson, attempt: Attempt) -> None:
     """Raise StartAgain if the stack no longer has the evidence of the attempt."""
     again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
-    restarted = sorted(attempt.restarted() - lesson.names("RESTARTS"))
+    restarted = sorted(attempt.restarted() - lesson.names("restarts"))
     if restarted:
         raise StartAgain(
             f"{', '.join(restarted)} was restarted since the lesson began, so its log is gone. {again}"
         )
     # Where a Varnish may be restarted, its log begins anew.
-    kept = not any(service.startswith("varnish") for service in lesson.names("RESTARTS"))
+    kept = not any(service.startswith("varnish") for service in lesson.names("restarts"))
     if kept and attempt.evidence.oldest_record() > attempt.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 

@@ -99,7 +99,7 @@ class Window:
             attempt, note = Progress(Evidence()).begin(self.lesson, again)
         note = self.view.note or note
         self.view = View(self.lesson.number, course(), page(self.lesson, attempt), note=note)
-        self.view.files = tuple(sorted(self.lesson.changes))
+        self.view.files = tuple(sorted(self.lesson.changes | self.lesson.names("edits")))
         self._hint = filled(self.lesson.hint, attempt)
         self._due, self._letter, self._judged = time.monotonic(), "", False
         self._go_on()

@@ -1,4 +1,4 @@
-"""A lesson: its page, README.md, its check, check.py, and what that says, says.toml."""
+"""A lesson: README.md, its page; lesson.toml, what it may change and say; check.py; solution.md."""
 
 import importlib.util
 import os
@@ -79,7 +79,7 @@ class Lesson:
     def questions(self) -> list[Question]:
         """All choices for it: the same for each attempt, or those of QUESTIONS."""
         several: dict[str, Question] = getattr(self._module, "QUESTIONS", {})
-        return list(several.values()) or [Question(self.says["choices"])]
+        return list(several.values()) or [Question(self.told["choices"])]
 
     def question(self, attempt: Attempt) -> Question:
         """The choices for it, of which a lesson with QUESTIONS chooses those that suit the attempt."""
@@ -89,18 +89,23 @@ class Lesson:
         return chosen
 
     def names(self, kind: str) -> frozenset[str]:
-        """What check.py names: CHANGES, CHANGED_RULES or RESTARTS (lessons/README.md)."""
-        return frozenset(getattr(self._module, kind, ()))
+        """What lesson.toml names: changes, changed_rules, restarts or edits (lessons/README.md)."""
+        return frozenset(self.told.get(kind, ()))
 
     @property
     def changes(self) -> frozenset[str]:
         """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
-        return self.names("CHANGES")
+        return self.names("changes")
 
     @cached_property
-    def says(self) -> dict[str, Any]:
-        """says.toml: the `choices` of the question with their reasons, and the sentences of `refused`."""
-        return tomllib.loads((self.folder / "says.toml").read_text())
+    def told(self) -> dict[str, Any]:
+        """lesson.toml, with the `choices` of the question, their reasons, and the sentences of `refused`."""
+        return tomllib.loads((self.folder / "lesson.toml").read_text())
+
+    @cached_property
+    def solution(self) -> str:
+        """solution.md: how it is done."""
+        return (self.folder / "solution.md").read_text()
 
     def check(self, attempt: Attempt) -> None:
         """Look at the evidence. Raise Missing."""
@@ -109,7 +114,7 @@ class Lesson:
     def _need(self, attempt: Attempt) -> Need:
         def need(fact: object, refusal: str, *figures: object) -> None:
             if not fact:
-                raise Missing(self.says["refused"][refusal].format(*figures).replace("WORD", attempt.word))
+                raise Missing(self.told["refused"][refusal].format(*figures).replace("WORD", attempt.word))
 
         return need
 

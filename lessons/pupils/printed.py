@@ -1,4 +1,4 @@
-"""What the pages of a lesson tell a pupil to do: README.md, and the lesson's page in solutions/.
+"""What the pages of a lesson tell a pupil to do: README.md and solution.md.
 
 An indented block is commands. In a solution, a `diff` block names its files, with @@ between two places of
 one file; the first line of a `vcl` block says at the end of which file the others belong.
@@ -61,7 +61,7 @@ def blocks(text: str) -> list[Block]:
 
 def solution(number: int) -> list[Block]:
     """The blocks of a lesson's solution."""
-    (page,) = (LESSONS / "solutions").glob(f"{number:02}-*.md")
+    (page,) = LESSONS.glob(f"{number:02}-*/solution.md")
     return blocks(page.read_text())
 
 

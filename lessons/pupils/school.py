@@ -78,8 +78,8 @@ class Pupil:
         return self.check(self.letter(*choices))
 
     def refused(self, refusal: str, *figures: object, code: int = 1) -> None:
-        """The check says this sentence of says.toml, with these figures if any are given, or these words."""
-        parts = re.split(r"\{[^}]*\}", lessons()[self.lesson - 1].says["refused"].get(refusal, ""))
+        """The check says this sentence of lesson.toml, with these figures, if any; or these words."""
+        parts = re.split(r"\{[^}]*\}", lessons()[self.lesson - 1].told["refused"].get(refusal, ""))
         if len(parts) > 1 or parts[0]:
             assert not figures or len(figures) == len(parts) - 1
             gaps = [re.escape(str(figure)) for figure in figures] or [".*"] * len(parts)

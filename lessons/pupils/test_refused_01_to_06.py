@@ -1,4 +1,4 @@
-"""Lessons 1 to 6: what is missing, near misses and shortcuts, each refused by its sentence in says.toml."""
+"""Lessons 1 to 6: what is missing, and near misses, each refused by its sentence in lesson.toml."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Lessons 13 to 22: what is missing, near misses and shortcuts, each refused by its sentence in says.toml.
+"""Lessons 13 to 22: what is missing, near misses and shortcuts, each refused by its sentence in lesson.toml.
 
 Lesson 18's are in tests/test_load_models.py, lesson 17's in tests/test_watch_the_stack.py.
 """
@@ -156,7 +156,7 @@ def title(pupil: Pupil) -> str:
 
 def mend(pupil: Pupil) -> str:
     """The command in the solution's row of this fault."""
-    page = (LESSONS / "solutions" / "19-something-is-broken.md").read_text()
+    page = (LESSONS / "19-something-is-broken" / "solution.md").read_text()
     (row,) = (line for line in page.splitlines() if f"| {title(pupil)} |" in line)
     return row.rsplit("| `")[-1].removesuffix("` |")
 

@@ -35,7 +35,7 @@ def view(lesson: Lesson) -> View:
     said = f"{wrong}\nNo: {reason}\n\nA `thing` is left:"
     finding = Finding(False, said, "Why **so**?", tuple(question.choices("")))
     course = [(one.title, "done" if one.number < 5 else "") for one in lessons()]
-    files = tuple(sorted(lesson.changes))
+    files = tuple(sorted(lesson.changes | lesson.names("edits")))
     return View(lesson.number, course, learn.page(lesson, ATTEMPT), files, lesson.hint, finding=finding)
 
 

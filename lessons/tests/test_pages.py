@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from lessons.checking.lesson import LESSONS, PORTS, Lesson, lessons
+from lessons.checking.lesson import PORTS, Lesson, lessons
 from lessons.checking.question import Question
 from lessons.checking.rules import HOSTS, cases
 from lessons.pupils.printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
@@ -61,14 +61,14 @@ def test_no_answer_can_be_told_by_its_length() -> None:
 @ALL
 def test_a_check_names_files_and_rules_that_exist(lesson: Lesson) -> None:
     assert all((REPO / file).is_file() or file.endswith(".vtc") for file in lesson.changes)  # a new one
-    assert lesson.names("CHANGED_RULES") <= {case.rule for case in cases(HOSTS)}
+    assert lesson.names("changed_rules") <= {case.rule for case in cases(HOSTS)}
 
 
 @ALL
 def test_learners_on_one_machine_share_no_port(lesson: Lesson) -> None:
     """A page names default ports, which `filled` replaces; a program of its own listens on a free one."""
-    solved = (LESSONS / "solutions" / f"{lesson.folder.name}.md").read_text()
-    lines = f"{lesson.page}\n{solved}\n{lesson.says}".splitlines()
+    solved = lesson.solution
+    lines = f"{lesson.page}\n{solved}\n{lesson.told}".splitlines()
     here = "\n".join(line for line in lines if "docker compose exec" not in line)
     assert set(re.findall(r"localhost:(\d+)", here)) <= set(PORTS.values())
     assert not re.findall(r"127\.0\.0\.1:\d+", here)
@@ -81,7 +81,7 @@ def test_a_check_says_every_sentence_with_its_figures(lesson: Lesson) -> None:
     nodes = ast.walk(ast.parse((lesson.folder / "check.py").read_text()))
     calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "need"]
     said = {ast.literal_eval(call.args[1]): len(call.args) - 2 for call in calls}
-    assert said == {refusal: text.count("{") for refusal, text in lesson.says["refused"].items()}
+    assert said == {refusal: text.count("{") for refusal, text in lesson.told["refused"].items()}
 
 
 def test_a_reader_that_has_seen_enough_ends_the_list_quietly() -> None:
@@ -94,7 +94,7 @@ def test_a_reader_that_has_seen_enough_ends_the_list_quietly() -> None:
 
 @ALL
 def test_a_solution_has_its_title_its_commands_and_the_question(lesson: Lesson) -> None:
-    page = (LESSONS / "solutions" / f"{lesson.folder.name}.md").read_text()
+    page = lesson.solution
     title = lesson.title.removeprefix("Encore: ")
     assert page.splitlines()[0].lower() == f"# {lesson.number}. {title}: solution".lower()
     assert len(re.findall(r"^\*\*The question", page, re.M)) == 1

@@ -67,9 +67,13 @@ def read_course(folder: Path | None, published: Published) -> Course | None:
 def read_lessons(folder: Path, published: Published) -> list[Lesson]:
     """Read every lesson of a folder, in order. Raise OSError."""
     pages = sorted(page for page in folder.glob("*/README.md") if FOLDER.fullmatch(page.parent.name))
-    solutions = {file.stem: file.read_text("utf-8") for file in (folder / "solutions").glob("[0-9]*.md")}
     return [
-        read_lesson(page.parent.name, page.read_text("utf-8"), published, solutions.get(page.parent.name, ""))
+        read_lesson(
+            page.parent.name,
+            page.read_text("utf-8"),
+            published,
+            page.with_name("solution.md").read_text("utf-8"),
+        )
         for page in pages
     ]
 
@@ -85,7 +89,7 @@ def read_lesson(name: str, text: str, published: Published, solution: str = "") 
         needs=line_to_html(section(body, "Start").partition("\n\n")[0]),
         question=to_html(section(body, "Question").partition("<details>")[0], folder, published),
         body=to_html(body, folder, published),
-        solution=to_html(solution.partition("\n")[2], "lessons/solutions", published),
+        solution=to_html(solution.partition("\n")[2], folder, published),
     )
 
 
