@@ -112,7 +112,8 @@ def reset(progress: Progress) -> int:
     """Restore the shipped configuration; keep the learner's changes as a patch."""
     patch = progress.folder / time.strftime("changes-%Y-%m-%d_%H-%M-%S.patch")
     if restore(patch):
-        print(f"The shipped configuration is restored. Your changes: {patch.relative_to(REPO)}")
+        back = f"git apply {patch.relative_to(REPO)}"
+        print(f"The shipped configuration is restored. Your changes come back by: {back}")
     else:
         print("The configuration on the disk is as shipped.")
     return 0

@@ -182,11 +182,11 @@ class Window:
         elif key == "enter":
             self._next = lessons()[view.chosen - 1]
             return "n"
-        elif key == "l":
+        elif key in ("l", "q", "\x1b"):
             view.chosen = 0
         elif key in MOVES:
             view.chosen = max(1, min(view.chosen + MOVES[key], len(view.course)))
-        return key if key == "q" else ""
+        return ""
 
     def _check(self) -> None:
         judged, letter = self._judged and bool(self.view.finding.choices), self._letter

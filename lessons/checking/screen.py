@@ -167,7 +167,7 @@ def _keys(view: View) -> Text:
     """What can be typed now."""
     keys = {"h": "hint", "l": "lessons", "r": "restore files", "g": "again", "q": "quit"}
     if view.chosen:
-        keys = {"↑ ↓ or a number": "choose", "Enter": "open", "l": "back", "q": "quit"}
+        keys = {"↑ ↓ or a number": "choose", "Enter": "open", "Esc": "back"}
     elif view.finding.done:
         keys = {"n": "next lesson", "l": "lessons", "g": "again", "q": "quit"}
     elif view.finding.choices:

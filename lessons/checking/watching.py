@@ -59,11 +59,11 @@ class Watch:
         return found
 
     def _files(self) -> dict[Path, tuple[int, int]]:
-        """The configuration and the reports of load tests: the time of the last change and the size."""
+        """The configuration, load tests' reports, `make break`'s note: time of the last change, size."""
         found = [file for folder in CONFIGURATION for file in (REPO / folder).rglob("*")]
-        reports = [self._state / command / "report.json" for command in ("compare", "load")]
+        found += [self._state / name for name in ("compare/report.json", "load/report.json", "fault.json")]
         stats = {}
-        for file in (*found, *reports):
+        for file in found:
             try:
                 stat = file.stat()
             except FileNotFoundError:
