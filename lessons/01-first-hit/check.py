@@ -1,12 +1,12 @@
 """A miss, then a hit on the object that it stored; two passes that store nothing."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """RFC 9111, section 4: when a stored response may be reused."""
-    fox = attempt.requests("/media/fox.svg")
-    elsewhere = attempt.other_hosts("/media/fox.svg")
+    fox = lab.requests("/media/fox.svg")
+    elsewhere = lab.other_hosts("/media/fox.svg")
     need(fox or not elsewhere, "elsewhere", elsewhere)
     need(fox, "not-requested")
     urls = {request.url for request in fox}
@@ -15,13 +15,13 @@ def check(attempt: Attempt, need: Need) -> None:
     need(hits, "one-miss")
     stored = {request.object for request in fox if request.outcome == "miss"}
     need(stored & {hit.object for hit in hits}, "another-copy")
-    asked = len(attempt.fetched(fox))
+    asked = len(lab.fetched(fox))
     need(asked == len(urls), "no-cache", asked, len(urls))
 
-    keys = attempt.requests("/admin/id")
+    keys = lab.requests("/admin/id")
     need(keys, "no-key")
     need(len(keys) > 1, "one-key")
-    need(len(attempt.fetched(keys)) == len(keys), "key-not-fetched")
+    need(len(lab.fetched(keys)) == len(keys), "key-not-fetched")
 
-    slow = attempt.requests("/slow")
+    slow = lab.requests("/slow")
     need({"miss", "hit"} <= {request.outcome for request in slow}, "slow")

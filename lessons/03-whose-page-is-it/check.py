@@ -2,7 +2,7 @@
 
 import re
 
-from lessons.checking import Ask, Attempt, Need, outcomes
+from lessons.checking import Ask, Laboratory, Need, outcomes
 
 
 def stages(cookie: str) -> Ask:
@@ -10,27 +10,25 @@ def stages(cookie: str) -> Ask:
     return Ask("/stages/?NEW", headers={"Cookie": cookie})
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Check the learner's requests, then the rule's effect on cookies that it must not remove."""
-    themes = {request.header("Cookie") for request in attempt.requests("/stages/")}
+    themes = {request.header("Cookie") for request in lab.requests("/stages/")}
     need(len(themes) > 1, "themes")
 
-    first, second = attempt.ask(stages("theme=A"), stages("theme=B"))
+    first, second = lab.ask(stages("theme=A"), stages("theme=B"))
     need(first.outcome != "pass", "still-a-pass")
     shared = outcomes([first, second]) == ["miss", "hit"] and len(second.backend) == 1
     need(shared, "two-objects", first.outcome, second.outcome)
 
-    private = attempt.ask(
-        stages("theme=A; who=me"), stages("session=me; theme=A"), stages("theme=A; mytheme=x")
-    )
+    private = lab.ask(stages("theme=A; who=me"), stages("session=me; theme=A"), stages("theme=A; mytheme=x"))
     need(set(outcomes(private)) == {"pass"}, "other-cookies", "who")
     sent = [re.match(r"(?!(.*;\s*)?theme=).*=", probe.sent_on("Cookie")) for probe in private]
     need(all(sent), "cookies-lost")
-    others = attempt.ask(
+    others = lab.ask(
         Ask("/stages/?NEW", headers={"Authorization": "Basic eDp5"}),
         Ask("/stages/?NEW", method="POST", headers={"Cookie": "theme=A"}),
         Ask("/admin/?NEW", headers={"Cookie": "theme=A"}),
     )
     need(outcomes(others) == ["pass"] * 3, "returned")
-    (page,) = attempt.ask(Ask("/?NEW", headers={"Cookie": "theme=A"}))
+    (page,) = lab.ask(Ask("/?NEW", headers={"Cookie": "theme=A"}))
     need(page.outcome == "pass", "front-page")

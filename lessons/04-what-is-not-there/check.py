@@ -2,17 +2,17 @@
 
 from collections import Counter
 
-from lessons.checking import Ask, Attempt, Need
+from lessons.checking import Ask, Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """What the learner saw before and after; then how long a 404 lives, and that nothing else is stored."""
-    asked = attempt.requests("/media/")
+    asked = lab.requests("/media/")
     before = [request for request in asked if request.outcome == "hit-for-miss"]
     need(len(before) >= 20, "forty")
-    need(attempt.changed("varnish/store.vcl"), "shipped")
+    need(lab.changed("varnish/store.vcl"), "shipped")
 
-    *herd, redirect, again = attempt.ask(
+    *herd, redirect, again = lab.ask(
         *[Ask("/media/NEW.png")] * 20, Ask("/stages?NEW"), Ask("/stages?NEW"), at_once=True
     )
     need({probe.answer.status for probe in herd} == {404}, "not-404")
@@ -23,8 +23,8 @@ def check(attempt: Attempt, need: Need) -> None:
     need(grace == 0, "grace", grace)
     need(not redirect.lifetime and not again.lifetime, "redirect")
 
-    lines = Counter(line.url for line in attempt.nginx("/media/"))  # nginx answers some of them itself
-    hits = [hit for hit in attempt.under_this_vcl(asked) if hit.outcome == "hit" and lines[hit.url] >= 20]
+    lines = Counter(line.url for line in lab.nginx("/media/"))  # nginx answers some of them itself
+    hits = [hit for hit in lab.under_this_vcl(asked) if hit.outcome == "hit" and lines[hit.url] >= 20]
     need(hits, "forty-again")
     misses = [request for request in asked if request.outcome == "miss"]
     need(any(miss.url == hit.url and miss.after(hit) for miss in misses for hit in hits), "wait")

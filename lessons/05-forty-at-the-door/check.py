@@ -3,27 +3,27 @@
 import re
 from itertools import pairwise
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 
 HOST = "classic.localhost"
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """How many came at once, how many of them waited, and how many the backend saw."""
     for path, why in (
         ("/slow", ""),
         ("/media/", "the response to /media/WORD.png, a 404, is not stored"),
         ("/admin/id", "/admin/id is never cached"),
     ):
-        seen = attempt.requests(path, HOST)
-        need(seen or not (attempt.requests(path) or attempt.nginx(path)), "another-host", path)
+        seen = lab.requests(path, HOST)
+        need(seen or not (lab.requests(path) or lab.nginx(path)), "another-host", path)
         need(seen, "not-requested", path)
         url = seen[-1].url  # the last attempt counts
         number = len({one.url for one in seen}) + 1
-        new = re.sub(rf"{attempt.word}(-\d+)?", f"WORD-{number}", url)
+        new = re.sub(rf"{lab.word}(-\d+)?", f"WORD-{number}", url)
         herd = [request for request in seen if request.url == url]
         need(len(herd) >= 30, "too-few", len(herd), url)
-        fetched = len(attempt.fetched(herd))
+        fetched = len(lab.fetched(herd))
         if why:
             need(fetched >= 30, "not-each", fetched, url, why)
             need(not all(later.after(earlier) for earlier, later in pairwise(herd)), "one-by-one", url, new)

@@ -1,22 +1,22 @@
 """While the backend was stopped, a stored page was served old and a new one was a 503; now it runs again."""
 
-from lessons.checking import Ask, Attempt, Need
+from lessons.checking import Ask, Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Require an old copy and an error page while the health check failed, and a backend that runs again."""
-    pages = [request for request in attempt.requests("/") if request.path == "/"]
+    pages = [request for request in lab.requests("/") if request.path == "/"]
     need(any(page.outcome == "miss" and page.status == 200 for page in pages), "no-copy")
     old = [page for page in pages if page.outcome == "stale" and page.found_sick]
     need(old, "not-down")
-    stages = attempt.requests("/stages/")
+    stages = lab.requests("/stages/")
     down = [page for page in stages if page.found_sick]
     need(down, "no-other-page")
     need(any(page.status == 503 for page in down), "not-503")
 
-    (now,) = attempt.ask(Ask("/stages/?NEW"))
+    (now,) = lab.ask(Ask("/stages/?NEW"))
     need(now.answer.status == 200, "no-answer")
-    need("backend" in attempt.restarted(), "not-stopped")
-    stopped = attempt.evidence.stopped("backend")
+    need("backend" in lab.restarted(), "not-stopped")
+    stopped = lab.evidence.stopped("backend")
     need(stopped < max(old[-1].began, down[-1].began), "was-running")
     need(stages[-1].status == 200, "come-back")

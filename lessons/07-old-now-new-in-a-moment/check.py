@@ -2,25 +2,25 @@
 
 from itertools import pairwise
 
-from lessons.checking import Ask, Attempt, Need
+from lessons.checking import Ask, Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """What the learner watched before, changed, and watched afterwards."""
-    watched = attempt.requests("/stages/demo")
+    watched = lab.requests("/stages/demo")
     need(any(request.outcome == "stale" for request in watched), "not-stale")
-    need(attempt.changed("starter/varnish/stale.vcl"), "shipped")
-    need("req.grace = 24h" in attempt.evidence.loaded["starter/varnish/stale.vcl"], "24-hours")
+    need(lab.changed("starter/varnish/stale.vcl"), "shipped")
+    need("req.grace = 24h" in lab.evidence.loaded["starter/varnish/stale.vcl"], "24-hours")
 
-    (first,) = attempt.ask(Ask("/stages/demo?NEW"))  # fresh for one second
-    attempt.wait(2.7)
-    (stale,) = attempt.ask(Ask(first.ask.url))
+    (first,) = lab.ask(Ask("/stages/demo?NEW"))  # fresh for one second
+    lab.wait(2.7)
+    (stale,) = lab.ask(Ask(first.ask.url))
     need(stale.outcome == "stale", "none-stale")
-    attempt.wait(5.2)
-    (late,) = attempt.ask(Ask(first.ask.url))
+    lab.wait(5.2)
+    (late,) = lab.ask(Ask(first.ask.url))
     need(late.outcome == "miss", "too-old")
 
-    after = attempt.under_this_vcl(watched)
+    after = lab.under_this_vcl(watched)
     old = [request for request in after if request.outcome == "stale"]
     need(sum(any(fetch.reason == "bgfetch" for fetch in one.fetches) for one in old) >= 3, "not-watched")
     left = [

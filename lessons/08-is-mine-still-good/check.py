@@ -1,24 +1,24 @@
 """A 304 from Varnish for an ETag that the client sent, one from the backend for an ETag that Varnish sent."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 from logs.varnishlog import Request
 
 HOST = "classic.localhost"
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """The client's question, then the cache's; then the shipped file is back."""
-    asked = [request for request in attempt.requests("/media/", HOST) if request.header("If-None-Match")]
-    need(asked or "static.localhost" not in attempt.other_hosts("/media/"), "static")
+    asked = [request for request in lab.requests("/media/", HOST) if request.header("If-None-Match")]
+    need(asked or "static.localhost" not in lab.other_hosts("/media/"), "static")
     need(asked, "not-asked")
     need(any(request.header("If-None-Match") != "*" for request in asked), "any")
     hits = [request for request in asked if request.outcome == "hit" and request.status == 304]
     need(any(names(hit) for hit in hits), "no-304")
 
-    short = [request for request in attempt.requests("/media/") if request.lifetime == 2]
+    short = [request for request in lab.requests("/media/") if request.lifetime == 2]
     need(short, "not-2")
-    need(any(line.status == 304 for line in attempt.fetched(short)), "not-confirmed")
-    need(attempt.as_shipped(), "restore")
+    need(any(line.status == 304 for line in lab.fetched(short)), "not-confirmed")
+    need(lab.as_shipped(), "restore")
 
 
 def names(request: Request) -> bool:

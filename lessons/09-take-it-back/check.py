@@ -1,22 +1,22 @@
 """The fox went on both hosts and the diva stayed; then the diva went by its tag; from outside: 405."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 from logs.varnishlog import Request
 
 HOSTS = ("localhost", "classic.localhost")
 TAG = "medium-diva-svg"
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """In the order of the four steps. The last purge of each kind counts, so a step can be repeated."""
-    fox = {host: pictures(attempt, "fox", host) for host in HOSTS}
-    diva = {host: pictures(attempt, "diva", host) for host in HOSTS}
+    fox = {host: pictures(lab, "fox", host) for host in HOSTS}
+    diva = {host: pictures(lab, "diva", host) for host in HOSTS}
     for host in HOSTS:
         need(fox[host], "no-fox", host)
         need(diva[host], "no-diva", host)
 
     # Those by tag have no URL that could contain the word.
-    purges = [purge for purge in attempt.evidence.purges() if purge.began >= attempt.began]
+    purges = [purge for purge in lab.evidence.purges() if purge.began >= lab.began]
     inside = [purge for purge in purges if purge.client.first("ReqStart").endswith("purge")]
     of_fox = [purge.began for purge in inside if purge.path == "/media/fox.svg"]
     need(of_fox, "not-purged")
@@ -30,8 +30,8 @@ def check(attempt: Attempt, need: Need) -> None:
         stored = {request.object for request in before(diva[host], of_fox[-1])}
         need(stayed[0].object in stored, "diva-gone", host)
 
-    outside = [purge for purge in purges if purge not in inside and attempt.word in purge.url]
-    need(outside, "not-outside", attempt.evidence.http_port)
+    outside = [purge for purge in purges if purge not in inside and lab.word in purge.url]
+    need(outside, "not-outside", lab.evidence.http_port)
     need(outside[-1].status == 405, "allowed", outside[-1].status)
 
     tagged = [
@@ -44,9 +44,9 @@ def check(attempt: Attempt, need: Need) -> None:
         need(again[0].outcome == "miss", "diva-stayed", host, again[0].outcome)
 
 
-def pictures(attempt: Attempt, name: str, host: str) -> list[Request]:
+def pictures(lab: Laboratory, name: str, host: str) -> list[Request]:
     """The learner's requests for one of the pictures."""
-    return [r for r in attempt.requests(f"/media/{name}.svg", host) if r.method in ("GET", "HEAD")]
+    return [r for r in lab.requests(f"/media/{name}.svg", host) if r.method in ("GET", "HEAD")]
 
 
 def before(requests: list[Request], time: float) -> list[Request]:

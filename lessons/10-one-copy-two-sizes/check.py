@@ -1,12 +1,12 @@
 """One object for two sizes; then an object that Varnish did not compress and nginx did; then as shipped."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 from logs.varnishlog import Request
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Before the change, after it, and the shipped files back in place."""
-    asked = [request for request in attempt.requests("/media/") if request.method == "GET"]
+    asked = [request for request in lab.requests("/media/") if request.method == "GET"]
     need(asked, "not-requested")
     fetched = [request for request in asked if request.fetches]
     packed = {request.object for request in fetched if compressed(request)}
@@ -22,10 +22,10 @@ def check(attempt: Attempt, need: Need) -> None:
     sizes = {one.url: one.body_sent for one in fetched if one.path in least and one.url not in packed_urls}
     need(sizes, "each-time")
     # By URL: Varnish does not see what nginx answers from its one-second cache.
-    lines = [line for line in attempt.nginx("/media/") if line.url in sizes and line.status == 200]
+    lines = [line for line in lab.nginx("/media/") if line.url in sizes and line.status == 200]
     bounds = [(line.bytes, least[line.path], sizes[line.url]) for line in lines if line.host == "localhost"]
     need(any(0.7 * low < sent < min(1.5 * low, high) for sent, low, high in bounds), "as-it-was")
-    need(attempt.as_shipped(), "restore")
+    need(lab.as_shipped(), "restore")
 
 
 def compressed(request: Request) -> bool:

@@ -1,11 +1,11 @@
 """A comparison of the default host with a site without a cache, under the same load."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """The report of `make compare`."""
-    report = attempt.report("compare")
+    report = lab.report("compare")
     need(report, "not-compared")
     measured = {one["topology"]: one for one in report["measurements"]}
     need({"default", "nginx"} <= measured.keys(), "topologies", ", ".join(sorted(measured)))

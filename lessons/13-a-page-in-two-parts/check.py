@@ -1,30 +1,30 @@
 """The page is a hit for a minute, and the number in it is fetched every second."""
 
-from lessons.checking import Ask, Attempt, Need
+from lessons.checking import Ask, Laboratory, Need
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """The learner saw the page before and after; now the page is kept for a minute, the number for a
     second."""
-    asked = attempt.requests("/playbill")
+    asked = lab.requests("/playbill")
     need(asked, "not-requested")
     need(any(not page.parts for page in asked), "changed-first")
     assembled = [page for page in asked if page.parts]
     need(assembled, "not-assembled")
     need(any(page.outcome == "hit" for page in assembled), "seen-once")
 
-    (first,) = attempt.ask(Ask("/playbill?NEW"))
+    (first,) = lab.ask(Ask("/playbill?NEW"))
     need(first.seen and first.seen.parts, "whole")
     again = Ask(first.ask.url)
-    attempt.wait(1.5)
-    attempt.ask(again)  # gets the expired number, and triggers a fetch
-    attempt.wait(1.5)
-    (later,) = attempt.ask(again)
+    lab.wait(1.5)
+    lab.ask(again)  # gets the expired number, and triggers a fetch
+    lab.wait(1.5)
+    (later,) = lab.ask(again)
     need(later.outcome == "hit", "page-expired", later.outcome)
     need(first.answer.body != later.answer.body, "old-number")
     need("surrogate-control" not in later.answer.headers, "header")
-    (plain,) = attempt.ask(Ask("/playbill", method="GET"))  # as visitors do: without a query
+    (plain,) = lab.ask(Ask("/playbill", method="GET"))  # as visitors do: without a query
     need(b"<esi:" not in plain.answer.body, "without-query")
-    (stages,) = attempt.ask(Ask("/stages/?NEW"))
+    (stages,) = lab.ask(Ask("/stages/?NEW"))
     filters = [fetch.first("Filters") for fetch in stages.seen.fetches] if stages.seen else ["esi"]
     need(not any("esi" in names for names in filters), "other-pages")

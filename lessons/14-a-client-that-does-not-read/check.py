@@ -1,13 +1,13 @@
 """A client that does not read is disconnected, and later when nginx's kernel keeps more for it."""
 
-from lessons.checking import Attempt, Need
+from lessons.checking import Laboratory, Need
 
 STAGE = "rehearsal"
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Both clients in the backend's log, with the bytes that the stage had sent to each."""
-    cuts = [cut for cut in attempt.evidence.cut_off() if cut.when >= attempt.began]  # frames contain no word
+    cuts = [cut for cut in lab.evidence.cut_off() if cut.when >= lab.began]  # frames contain no word
     need(cuts, "not-cut-off")
     laggards = [cut for cut in cuts if cut.reason == "laggard"]
     need(laggards, "another-reason", cuts[-1].reason)
@@ -17,5 +17,5 @@ def check(attempt: Attempt, need: Need) -> None:
     shipped, *more = here
     need(shipped.sent < 400_000, "larger-before", shipped.sent // 1000)
     need(more, "larger", shipped.sent // 1000)
-    need(not attempt.as_shipped("nginx/streams"), "shipped")
+    need(not lab.as_shipped("nginx/streams"), "shipped")
     need(more[-1].sent > 3 * shipped.sent, "not-larger", more[-1].sent // 1000, shipped.sent // 1000)

@@ -2,18 +2,18 @@
 
 import re
 
-from lessons.checking import Ask, Attempt, Need
+from lessons.checking import Ask, Laboratory, Need
 
 SEVERAL = 12  # files: hardly ever all on two caches
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Which cache has answered for each file, in nginx's log: the log of a killed cache is gone."""
-    need({"varnish-2", "varnish-3"} <= attempt.started.keys(), "one-cache")
+    need({"varnish-2", "varnish-3"} <= lab.started.keys(), "one-cache")
 
     answers: dict[str, list[tuple[str, bool]]] = {}  # of each file: name of the cache, whether it was a hit
     # The workers write their lines in turn.
-    for line in sorted(attempt.nginx("/media/"), key=lambda line: line.ended or 0):
+    for line in sorted(lab.nginx("/media/"), key=lambda line: line.ended or 0):
         if line.status == 200 and (found := re.match(r"(varnish-\d); (hit)?", line.cache)):
             answers.setdefault(line.url, []).append((found[1], found[2] is not None))
     twice = {url: seen for url, seen in answers.items() if len(seen) >= 2}
@@ -29,6 +29,6 @@ def check(attempt: Attempt, need: Need) -> None:
     need(all((name, False) in seen[2:] for seen in its_own.values()), "bring-back", name)
 
     urls = [f"/media/diva.svg?NEW-{number}" for number in range(30)]
-    probes = attempt.ask(*(Ask(url, method="HEAD") for url in urls * 2))
+    probes = lab.ask(*(Ask(url, method="HEAD") for url in urls * 2))
     caches = [probe.answer.headers.get("cache-status", "none").partition(";")[0] for probe in probes]
     need(caches[:30] == caches[30:] and len(set(caches)) == 3, "own-files", ", ".join(sorted(set(caches))))

@@ -4,7 +4,7 @@ import time
 import tomllib
 from pathlib import Path
 
-from lessons.checking import Attempt, Need, Question
+from lessons.checking import Laboratory, Need, Question
 
 # Any service may have been restarted, Prometheus as well: it keeps its figures in a volume.
 
@@ -22,40 +22,40 @@ QUESTIONS = {
 }
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Judge by Prometheus' record of alerts, load and the page's own queries, all at the same moment."""
-    running = attempt.evidence.started()
+    running = lab.evidence.started()
     need("prometheus" in running, "not-running")
-    need(attempt.as_shipped("extras/observe/prometheus"), "rules")
+    need(lab.as_shipped("extras/observe/prometheus"), "rules")
 
-    fired = alerts(attempt)
+    fired = alerts(lab)
     need(fired, "not-fired")
-    loaded = alerts(attempt, LOADED)
+    loaded = alerts(lab, LOADED)
     need(loaded, "no-load", fired[0])
-    watched = alerts(attempt, LOADED, WATCHED)
+    watched = alerts(lab, LOADED, WATCHED)
     need(watched, "no-page", loaded[0])
 
-    stopped = sorted(attempt.started.keys() - running.keys())
+    stopped = sorted(lab.started.keys() - running.keys())
     need(not stopped, "stopped", ", ".join(stopped))
-    on = sorted({labels["alertname"] for labels, _ in attempt.evidence.metrics("ALERTS")})
+    on = sorted({labels["alertname"] for labels, _ in lab.evidence.metrics("ALERTS")})
     need(not on, "still-on", ", ".join(on))
 
 
-def question(attempt: Attempt, need: Need) -> Question:
+def question(lab: Laboratory, need: Need) -> Question:
     """The question about the fault that the learner has watched."""
-    fired = alerts(attempt, LOADED, WATCHED)
+    fired = alerts(lab, LOADED, WATCHED)
     need(fired, "old")
     return QUESTIONS[fired[0]]
 
 
-def alerts(attempt: Attempt, *conditions: str) -> list[str]:
+def alerts(lab: Laboratory, *conditions: str) -> list[str]:
     """The alerts that have begun to fire since the lesson began, and fired while the conditions held.
 
     They are in order of time, but VarnishDown is last, because a changed setting restarts Varnish.
     """
     moments = " and on () ".join((FIRING, *conditions))
-    new = f"{moments} unless on (alertname) ALERTS @ {attempt.began:.3f}"
-    seconds = min(HOUR, int(time.time() - attempt.began) + 1)
-    found = attempt.evidence.metrics(f"min by (alertname) (min_over_time(timestamp({new})[{seconds}s:5s]))")
+    new = f"{moments} unless on (alertname) ALERTS @ {lab.began:.3f}"
+    seconds = min(HOUR, int(time.time() - lab.began) + 1)
+    found = lab.evidence.metrics(f"min by (alertname) (min_over_time(timestamp({new})[{seconds}s:5s]))")
     first = {labels["alertname"]: at for labels, at in found}
     return sorted(first.keys() & QUESTIONS.keys(), key=lambda name: (name == "VarnishDown", first[name]))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lessons.checking import Attempt, Line, Need
+from lessons.checking import Laboratory, Line, Need
 
 URL = re.compile(r"/stages/load\?(waits|arrives)=(\d+)")
 # Seconds.
@@ -56,10 +56,10 @@ class Run:
         return ""
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """Three runs in which p99 of the arrivals is ten times that of the users who wait, or more."""
-    lines = [line for line in attempt.evidence.nginx_lines("/stages/load?") if begun(line) >= attempt.began]
-    backend = {line.id: line.ended or 0.0 for line in attempt.evidence.backend_lines("/stages/load?")}
+    lines = [line for line in lab.evidence.nginx_lines("/stages/load?") if begun(line) >= lab.began]
+    backend = {line.id: line.ended or 0.0 for line in lab.evidence.backend_lines("/stages/load?")}
     runs = runs_of(lines, backend)
     need(runs, "no-run")
     need(not runs[-1].fault, "fault", runs[-1].fault, runs[-1])

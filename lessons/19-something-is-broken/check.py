@@ -2,7 +2,7 @@
 
 from faults.fault import bash, faults
 from faults.note import Note, read_note, write_note
-from lessons.checking import Ask, Attempt, Need, Question
+from lessons.checking import Ask, Laboratory, Need, Question
 
 # Each fault that can be drawn, and three that look like it.
 ALIKE = {
@@ -22,25 +22,25 @@ CHOICES = {
 QUESTIONS = {name: Question(dict(CHOICES[one] for one in (name, *alike))) for name, alike in ALIKE.items()}
 
 
-def question(attempt: Attempt, need: Need) -> Question:
+def question(lab: Laboratory, need: Need) -> Question:
     """The causes to choose from."""
-    return QUESTIONS[drawn(attempt, need).drawn]
+    return QUESTIONS[drawn(lab, need).drawn]
 
 
-def drawn(attempt: Attempt, need: Need) -> Note:
+def drawn(lab: Laboratory, need: Need) -> Note:
     """What is broken, or was mended by hand."""
-    note = read_note(attempt.evidence.state / "fault.json")
-    need(note and note.drawn and note.broken >= attempt.began, "not-broken")
+    note = read_note(lab.evidence.state / "fault.json")
+    need(note and note.drawn and note.broken >= lab.began, "not-broken")
     assert note
     return note
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """The services' health as the engine sees it, then what visitors get."""
-    note = drawn(attempt, need)
+    note = drawn(lab, need)
     need(not bash("is_well").returncode, "unhealthy")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
-    for probe in attempt.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
+    for probe in lab.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
         need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
     if not note.mended:
-        write_note(attempt.evidence.state / "fault.json", note.ended())
+        write_note(lab.evidence.state / "fault.json", note.ended())

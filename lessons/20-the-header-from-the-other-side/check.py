@@ -1,30 +1,30 @@
 """The application's own headers, as Varnish and nginx obey them; then one that poisons a copy."""
 
-from lessons.checking import Ask, Attempt, Need, Probe
+from lessons.checking import Ask, Laboratory, Need, Probe
 
 HOST = "app.localhost"
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """One page after the other, with requests that no client has made before; the learner's own first."""
-    asked = attempt.requests("", HOST)
+    asked = lab.requests("", HOST)
     need(asked, "not-requested")
     prices = [request for request in asked if request.path == "/price" and request.fetches]
     need(any(not request.lifetime for request in prices), "changed-first")
-    need(attempt.as_shipped("starter"), "starter")
-    first, again = twice(attempt, "/price?NEW")
+    need(lab.as_shipped("starter"), "starter")
+    first, again = twice(lab, "/price?NEW")
     control = first.answer.headers.get("cache-control", "")
     need(first.answer.status == 200, "no-answer", first.answer.status)
     need(first.lifetime == 10 and again.outcome == "hit", "not-10", first.lifetime)
     need("max-age=0" in control.replace(" ", "").split(","), "max-age", control)
 
-    (drawn,) = attempt.ask(Ask("/greeting?NEW", HOST, headers={"Accept-Language": "de"}))
+    (drawn,) = lab.ask(Ask("/greeting?NEW", HOST, headers={"Accept-Language": "de"}))
     for language, word in (("de", "Guten Abend"), ("fr", "Bonsoir"), ("en", "Good evening")):
-        first, again = twice(attempt, drawn.ask.url, {"Accept-Language": language})
+        first, again = twice(lab, drawn.ask.url, {"Accept-Language": language})
         text = again.answer.body.decode(errors="replace").partition("\n")[0]
         need(text == word and again.outcome == "hit", "greeting", language, text, again.outcome)
 
-    first, again = twice(attempt, "/report?NEW")
+    first, again = twice(lab, "/report?NEW")
     confirmed = again.seen and any("304" in fetch.all("BerespStatus") for fetch in again.seen.fetches)
     need(confirmed and first.answer.body == again.answer.body, "report")
 
@@ -34,14 +34,14 @@ def check(attempt: Attempt, need: Need) -> None:
     need(any(value in link for link in links for value in poison), "not-poisoned")
     evil = {"Referer": "https://evil.example/NEW"}
     page = Ask("/news?NEW", HOST)
-    _, victim, friend = attempt.ask(Ask(page.url, HOST, headers=evil), page, page)
+    _, victim, friend = lab.ask(Ask(page.url, HOST, headers=evil), page, page)
     need("evil" not in victim.answer.headers.get("link", ""), "poisoned")
     need(friend.outcome == "hit", "not-kept")
 
 
-def twice(attempt: Attempt, url: str, headers: dict[str, str] | None = None) -> list[Probe]:
+def twice(lab: Laboratory, url: str, headers: dict[str, str] | None = None) -> list[Probe]:
     """The same request two times, more than a second apart: nginx has forgotten its copy."""
-    (first,) = attempt.ask(Ask(url, HOST, headers=headers or {}))
-    attempt.wait()
-    (again,) = attempt.ask(Ask(first.ask.url, HOST, headers=headers or {}))
+    (first,) = lab.ask(Ask(url, HOST, headers=headers or {}))
+    lab.wait()
+    (again,) = lab.ask(Ask(first.ask.url, HOST, headers=headers or {}))
     return [first, again]

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from lessons.checking import REPO, Ask, Attempt, Need, shipped
+from lessons.checking import REPO, Ask, Laboratory, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
@@ -25,34 +25,34 @@ sub vcl_recv {
 }
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """The test against three sets of rules, then the rule against new requests."""
     need((REPO / TEST).exists(), "no-test")
 
-    passes = passing(attempt)
+    passes = passing(lab)
     need("shipped" not in passes, "passes-without-rule")
     need("right" in passes, "fails-with-rule")
     need("no-query" not in passes, "drops-query")
 
-    need(attempt.changed(FILE), "shipped")
+    need(lab.changed(FILE), "shipped")
     links = [f"/stages/?page-NEW&reader-{number}" for number in (4711, 4712)]
-    first, second = attempt.ask(*map(Ask, links))
+    first, second = lab.ask(*map(Ask, links))
     need((first.outcome, second.outcome) == ("miss", "hit"), "not-shared", first.outcome, second.outcome)
     fetched = first.url_sent_on
     need("page-" in fetched and "reader" not in fetched, "wrong-url", fetched)
-    others = attempt.ask(Ask("/stages/?NEW&proofreader-a"), Ask("/stages/?NEW&proofreader-b"))
+    others = lab.ask(Ask("/stages/?NEW&proofreader-a"), Ask("/stages/?NEW&proofreader-b"))
     need({probe.outcome for probe in others} == {"miss"}, "proofreader")
-    (only,) = attempt.ask(Ask("/stages/?reader-NEW"))
+    (only,) = lab.ask(Ask("/stages/?reader-NEW"))
     need(only.url_sent_on in ("/stages/", ""), "question-mark", only.url_sent_on)
     need("mine" in passes, "fails-with-mine")
 
 
-def passing(attempt: Attempt) -> set[str]:
+def passing(lab: Laboratory) -> set[str]:
     """The rules with which the learner's test passes: RULES, and those that are saved here."""
     with tempfile.TemporaryDirectory() as folder:
         for name, rule in RULES.items():
             copy_rules(Path(folder) / name, rule)
-        tests = attempt.evidence.passing(folder, [f"{name}/{TEST}" for name in RULES])
+        tests = lab.evidence.passing(folder, [f"{name}/{TEST}" for name in RULES])
         return {test.partition("/")[0] for test in tests}
 
 

@@ -2,14 +2,14 @@
 
 import secrets
 
-from lessons.checking import Ask, Attempt, Need, Probe, Request, outcomes
+from lessons.checking import Ask, Laboratory, Need, Probe, Request, outcomes
 
 LEAST = 100  # requests of a crawl
 
 
-def check(attempt: Attempt, need: Need) -> None:
+def check(lab: Laboratory, need: Need) -> None:
     """People beside a crawl under the shipped rules; the rule with new words; people beside another crawl."""
-    asked = attempt.requests("/slow")
+    asked = lab.requests("/slow")
     crawl = [request for request in asked if "trail-" in request.url]
     people = [request for request in asked if "trail-" not in request.url]
     refused = [request for request in crawl if request.outcome == "error"]
@@ -19,30 +19,30 @@ def check(attempt: Attempt, need: Need) -> None:
     known = [one for one in beside(refused, people) if one.header("Cookie") == "upstage_seen=1"]
     need(any(served(one) for one in known), "no-visitor")
 
-    need(attempt.changed("varnish/queries.vcl"), "shipped")
-    page, crawled, first, plain = attempt.ask(
+    need(lab.changed("varnish/queries.vcl"), "shipped")
+    page, crawled, first, plain = lab.ask(
         *(Ask("/stages/?a-NEW"), Ask(f"/stages/?a-NEW&{trail()}")),
         *(Ask(f"/stages/?{trail()}&z-NEW"), Ask("/stages/?z-NEW")),
     )
     need(copies(page, crawled) == copies(first, plain) == 1, "not-shared", crawled.outcome, plain.outcome)
-    (alone,) = attempt.ask(Ask(f"/stages/NEW?{trail()}"))
+    (alone,) = lab.ask(Ask(f"/stages/NEW?{trail()}"))
     need(not alone.url_sent_on.endswith("?"), "question-mark", alone.url_sent_on)
     words = [f"/stages/?{name}-NEW-{number}" for name in ("contrail", "trailer", "page") for number in (1, 2)]
-    lost = [probe.ask.url for probe in attempt.ask(*map(Ask, words)) if probe.outcome != "miss"]
+    lost = [probe.ask.url for probe in lab.ask(*map(Ask, words)) if probe.outcome != "miss"]
     need(not lost, "other-words", *lost[:1])
-    kept = attempt.ask(
+    kept = lab.ask(
         *[Ask(f"{path}?{trail()}&NEW") for path in ("/media/fox.svg", "/style/main.css", "/admin/")],
         Ask(f"/stages/?{trail()}&NEW", method="POST"),
     )
     lost = [f"{probe.ask.method} {probe.ask.url}" for probe in kept if "trail-" not in probe.url_sent_on]
     need(not lost, "elsewhere", *lost[:1])
     private = ({"Cookie": "session=me"}, {"Authorization": "Basic eDp5"})
-    personal = attempt.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
+    personal = lab.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
     need(outcomes(personal) == ["pass", "pass"], "private")
-    (visitor,) = attempt.ask(Ask("/stages/?k-NEW", headers={"Cookie": "upstage_seen=1"}))
+    (visitor,) = lab.ask(Ask("/stages/?k-NEW", headers={"Cookie": "upstage_seen=1"}))
     need(page.sent_on("X-Stranger") and not visitor.sent_on("X-Stranger"), "lane")
 
-    hits = [request for request in attempt.under_this_vcl(crawl) if request.outcome in ("hit", "stale")]
+    hits = [request for request in lab.under_this_vcl(crawl) if request.outcome in ("hit", "stale")]
     need(len(hits) >= LEAST, "crawl-again", len(hits))
     newcomers = [one for one in beside(hits, people) if not one.header("Cookie")]
     need(any(served(one) for one in newcomers), "newcomer-again")

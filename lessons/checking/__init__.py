@@ -1,4 +1,4 @@
-"""Checks of the lessons: what a learner did, read from the logs and counters of the running stack.
+"""Checks of the lessons: what a learner did, read from the logs of the running stack.
 
 A lesson's `check.py` uses the names below and nothing else.
 """
@@ -7,11 +7,11 @@ from logs.serverlogs import Line
 from logs.varnishlog import Request
 from proscenium.running import REPO
 
-from .attempt import Attempt, Probe, outcomes, site
 from .evidence import Ask
+from .laboratory import Laboratory, Probe, outcomes, site
 from .lesson import Need
 from .question import Question
 from .shipped import shipped
 
-__all__ = ["REPO", "Ask", "Attempt", "Line", "Need", "Probe", "Question", "Request"]
+__all__ = ["REPO", "Ask", "Laboratory", "Line", "Need", "Probe", "Question", "Request"]
 __all__ += ["outcomes", "shipped", "site"]

@@ -4,40 +4,40 @@ import difflib
 
 from proscenium.running import REPO
 
-from .attempt import Attempt
 from .errors import Missing, StartAgain
 from .evidence import unix
+from .laboratory import Laboratory
 from .lesson import Lesson
 from .rules import broken_rules
 from .shipped import CONFIGURATION, changed_files, shipped
 
 
-def judge(lesson: Lesson, attempt: Attempt) -> None:
+def judge(lesson: Lesson, lab: Laboratory) -> None:
     """Raise Missing or StartAgain with the first thing that is wrong."""
-    same_stack(lesson, attempt)
-    _configuration(lesson, attempt)
-    lesson.check(attempt)
+    same_stack(lesson, lab)
+    _configuration(lesson, lab)
+    lesson.check(lab)
     if lesson.changes:
-        broken = broken_rules(attempt, lesson.names("changed_rules"))
+        broken = broken_rules(lab, lesson.names("changed_rules"))
         if broken:
             raise Missing("\n  ".join(["The change also breaks other caching rules:", *broken[:5]]))
 
 
-def same_stack(lesson: Lesson, attempt: Attempt) -> None:
-    """Raise StartAgain if the stack no longer has the evidence of the attempt."""
+def same_stack(lesson: Lesson, lab: Laboratory) -> None:
+    """Raise StartAgain if the stack no longer has the evidence of the lab."""
     again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
-    restarted = sorted(attempt.restarted() - lesson.names("restarts"))
+    restarted = sorted(lab.restarted() - lesson.names("restarts"))
     if restarted:
         raise StartAgain(
             f"{', '.join(restarted)} was restarted since the lesson began, so its log is gone. {again}"
         )
     # Where a Varnish may be restarted, its log begins anew.
     kept = not any(service.startswith("varnish") for service in lesson.names("restarts"))
-    if kept and attempt.evidence.oldest_record() > attempt.began + 1:
+    if kept and lab.evidence.oldest_record() > lab.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 
 
-def _configuration(lesson: Lesson, attempt: Attempt) -> None:
+def _configuration(lesson: Lesson, lab: Laboratory) -> None:
     """Only the lesson's files may be changed, and what is saved must be loaded."""
     for file in changed_files(CONFIGURATION):
         if file not in lesson.changes:
@@ -45,15 +45,15 @@ def _configuration(lesson: Lesson, attempt: Attempt) -> None:
                 f"{file} differs from the shipped file, and this lesson does not change it. "
                 "make lesson RESET=1 restores the shipped files and keeps yours as a patch."
             )
-    if any(path.endswith(".vcl") and path not in attempt.evidence.loaded for path in lesson.changes):
+    if any(path.endswith(".vcl") and path not in lab.evidence.loaded for path in lesson.changes):
         raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
-    for name, loaded in attempt.evidence.loaded.items():
+    for name, loaded in lab.evidence.loaded.items():
         _as_saved(name, loaded)
-    for files in attempt.evidence.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
+    for files in lab.evidence.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
         for name, loaded in files.items():
             if not name.startswith("/") and loaded != unix(shipped(name)):
                 _as_saved(name, loaded)
-    if not attempt.evidence.nginx_is_loaded():
+    if not lab.evidence.nginx_is_loaded():
         raise Missing("nginx has not loaded what is saved in nginx/. Type: make reload")
 
 

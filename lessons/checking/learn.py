@@ -80,7 +80,7 @@ class Window:
         key = ""
         while key in ("", "g"):
             attempt = self._begin(key == "g")
-            with Watch(attempt.word, attempt.evidence.state, purges=not self.lesson.changes) as watch:
+            with Watch(attempt.word, Evidence().state, purges=not self.lesson.changes) as watch:
                 while not (key := self.turn(watch)):
                     pass
         return self._next

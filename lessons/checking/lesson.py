@@ -14,6 +14,7 @@ from typing import Any
 
 from .attempt import Attempt
 from .errors import Missing
+from .laboratory import Laboratory
 from .question import Question
 
 LESSONS = Path(__file__).resolve().parents[1]
@@ -81,11 +82,11 @@ class Lesson:
         several: dict[str, Question] = getattr(self._module, "QUESTIONS", {})
         return list(several.values()) or [Question(self.told["choices"])]
 
-    def question(self, attempt: Attempt) -> Question:
+    def question(self, lab: Laboratory) -> Question:
         """The choices for it, of which a lesson with QUESTIONS chooses those that suit the attempt."""
         if len(self.questions) == 1:
             return self.questions[0]
-        chosen: Question = self._module.question(attempt, self._need(attempt))
+        chosen: Question = self._module.question(lab, self._need(lab.word))
         return chosen
 
     def names(self, kind: str) -> frozenset[str]:
@@ -107,14 +108,14 @@ class Lesson:
         """solution.md: how it is done."""
         return (self.folder / "solution.md").read_text()
 
-    def check(self, attempt: Attempt) -> None:
+    def check(self, lab: Laboratory) -> None:
         """Look at the evidence. Raise Missing."""
-        self._module.check(attempt, self._need(attempt))
+        self._module.check(lab, self._need(lab.word))
 
-    def _need(self, attempt: Attempt) -> Need:
+    def _need(self, word: str) -> Need:
         def need(fact: object, refusal: str, *figures: object) -> None:
             if not fact:
-                raise Missing(self.told["refused"][refusal].format(*figures).replace("WORD", attempt.word))
+                raise Missing(self.told["refused"][refusal].format(*figures).replace("WORD", word))
 
         return need
 

@@ -16,8 +16,9 @@ from .attempt import Attempt
 from .errors import Missing, StartAgain
 from .evidence import Evidence
 from .judging import judge, same_stack
+from .laboratory import Laboratory
 from .lesson import Lesson, lessons
-from .question import LETTERS
+from .question import LETTERS, Question
 from .shipped import CONFIGURATION, changed_files
 
 
@@ -50,7 +51,7 @@ class Progress:
 
     def attempt(self, lesson: Lesson) -> Attempt | None:
         """The last attempt at a lesson. Raise StartAgain if its file is damaged."""
-        return Attempt.load(self.file_of(lesson), self.evidence)
+        return Attempt.load(self.file_of(lesson))
 
     def results(self) -> list[dict[str, Any]]:
         """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
@@ -104,7 +105,7 @@ class Progress:
                 if earlier.done:
                     return earlier, "It is done."
                 try:
-                    same_stack(lesson, earlier)
+                    same_stack(lesson, Laboratory(earlier, self.evidence))
                     return earlier, "This attempt goes on."
                 except StartAgain as error:
                     why = f"{str(error).partition('. ')[0]}, so this is a new attempt."
@@ -114,7 +115,7 @@ class Progress:
                     f"Changed since it was shipped: {', '.join(changed)}. A lesson begins with the shipped "
                     "configuration: make lesson RESET=1 restores it and keeps your changes as a patch."
                 )
-            attempt = Attempt.begin(self.evidence, earlier)
+            attempt = Attempt.begin(self.evidence.started(), earlier)
             attempt.save(self.file_of(lesson))
             return attempt, why
 
@@ -131,12 +132,13 @@ class Progress:
                 )
             if attempt.done:
                 return Finding(True, f"Lesson {lesson.number} is done: {sentence(lesson.title)}")
+            lab = Laboratory(attempt, self.evidence)
             judged = judged and bool(attempt.choices)  # another command may have begun or judged since
             try:
                 if not judged:
                     attempt.choices = []
-                    judge(lesson, attempt)
-                finding = _answer(lesson, attempt, letter)
+                    judge(lesson, lab)
+                finding = _answer(lesson, lesson.question(lab), attempt, letter)
                 attempt.said = finding.verdict.partition("\n\n")[0].replace("is left:", "is left.")
             except Missing as missing:
                 finding = Finding(False, f"Not done yet: {missing}")
@@ -152,9 +154,9 @@ class Progress:
             return finding
 
 
-def _answer(lesson: Lesson, attempt: Attempt, letter: str) -> Finding:
+def _answer(lesson: Lesson, question: Question, attempt: Attempt, letter: str) -> Finding:
     """Judge the answer, or ask the question."""
-    question, text = lesson.question(attempt), ""
+    text = ""
     if letter:
         try:
             choice = question.chosen(letter, f"{attempt.word} {attempt.answers}")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from proscenium.running import REPO
 from proscenium.settings import COMPARISON, TOPOLOGIES
 
-from .attempt import Attempt, new_word
+from .attempt import new_word
 from .evidence import Ask
+from .laboratory import Laboratory
 
 # The sites with Varnish: a line without a host is checked on each.
 CACHED = [name for name in COMPARISON if "varnish" in TOPOLOGIES[name]["stations"]]
@@ -39,9 +40,9 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
             yield Case(rule, Ask(url, name, method, headers), int(status), (first, then))
 
 
-def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
+def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
     """Sentences on the cases that differ from the table; the rules named in `but` may differ."""
-    evidence = attempt.evidence
+    evidence = lab.evidence
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []
     for case in wanted:
@@ -52,7 +53,7 @@ def broken_rules(attempt: Attempt, but: frozenset[str]) -> list[str]:
             url += "?NEW"
         asks.append(replace(case.ask, url=url.replace("NEW", new_word())))
     first = evidence.ask_at_once(asks, 8)
-    attempt.wait()
+    lab.wait()
     second = evidence.ask_at_once(asks, 8)
     seen = evidence.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
     broken = []

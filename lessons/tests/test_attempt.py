@@ -9,6 +9,7 @@ from lessons.checking import progress
 from lessons.checking.attempt import Attempt, Result
 from lessons.checking.errors import StartAgain
 from lessons.checking.evidence import Evidence
+from lessons.checking.laboratory import Laboratory
 from lessons.checking.lesson import Lesson, lessons
 from lessons.checking.question import LETTERS
 from proscenium.running import Running
@@ -21,13 +22,13 @@ def evidence(tmp_path: Path, settings: None) -> Evidence:
     return evidence
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path, evidence: Evidence) -> None:
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     file = tmp_path / "lessons" / "01.json"
-    assert Attempt.load(file, evidence) is None
+    assert Attempt.load(file) is None
     best = Result(0.5, 1.0, answers=3)
     saved = Attempt("k1", 1.5, {"nginx": "12:00"}, answers=2, done=9.5, best=best)
     saved.save(file)
-    assert Attempt.load(file, evidence) == saved
+    assert Attempt.load(file) == saved
     assert [path.name for path in file.parent.iterdir()] == ["01.json"]
 
 
@@ -40,18 +41,18 @@ def test_the_best_result_stays() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"word": "k1"}', '{"unknown": 1}'])
-def test_a_damaged_file_is_named(tmp_path: Path, evidence: Evidence, text: str) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     file = tmp_path / "01.json"
     file.write_text(text)
     with pytest.raises(StartAgain, match=r"01\.json is damaged \(.+\)\. Remove it"):
-        Attempt.load(file, evidence)
+        Attempt.load(file)
 
 
 def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
     evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judged = list[Attempt]()
-    monkeypatch.setattr(progress, "judge", lambda lesson, attempt: judged.append(attempt))
+    judged = list[Laboratory]()
+    monkeypatch.setattr(progress, "judge", lambda lesson, lab: judged.append(lab))
     first = next(iter(lessons()))
     ours = progress.Progress(evidence)
     Attempt("k1", 1.5, {}).save(ours.file_of(first))
@@ -64,7 +65,7 @@ def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
 def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdict(
     evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def judge(lesson: Lesson, attempt: Attempt) -> None:
+    def judge(lesson: Lesson, lab: Laboratory) -> None:
         raise StopIteration("no line")
 
     monkeypatch.setattr(progress, "judge", judge)

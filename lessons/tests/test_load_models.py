@@ -8,8 +8,8 @@ from zlib import crc32
 
 import pytest
 
-from lessons.checking.attempt import Attempt
 from lessons.checking.errors import Missing
+from lessons.checking.laboratory import Laboratory
 from lessons.checking.lesson import lessons
 from logs.serverlogs import Line
 
@@ -45,7 +45,7 @@ def check(*runs: Iterator[Line], unlogged: str = "none") -> str:
     evidence = SimpleNamespace(nginx_lines=lambda _: lines, backend_lines=lambda _: backend)
 
     try:
-        LESSON.check(cast(Attempt, SimpleNamespace(evidence=evidence, began=100.0, word="k1")))
+        LESSON.check(cast(Laboratory, SimpleNamespace(evidence=evidence, began=100.0, word="k1")))
     except Missing as missing:
         return str(missing)
     return ""

@@ -17,6 +17,7 @@ import yaml
 from lessons.checking.attempt import Attempt
 from lessons.checking.errors import Missing, StartAgain
 from lessons.checking.evidence import Evidence
+from lessons.checking.laboratory import Laboratory
 from lessons.checking.lesson import lessons
 from tests.stack import REPO
 from tests.support.origin import Origin, Request, response
@@ -41,7 +42,7 @@ class Watched(Evidence):
         return self.services.copy()
 
     def answer(self, request: Request) -> bytes:
-        """The API's answer to a query, whose times are those of this attempt."""
+        """The API's answer to a query, whose times are those of this lab."""
         (query,) = parse_qs(urlsplit(request.target).query)["query"]
         recorded = re.sub(r"\[\d+s:", "[SPANs:", re.sub(r"@ \d+\.\d+", "@ BEGAN", query))
         return response(json.dumps({"status": "success", "data": {"result": self.answers[recorded]}}))
@@ -57,15 +58,15 @@ def prometheus() -> Iterator[Origin]:
 @pytest.fixture
 def evidence(monkeypatch: pytest.MonkeyPatch, settings: None, prometheus: Origin) -> Watched:
     monkeypatch.setenv("OBSERVE_PORT", str(prometheus.port))
-    monkeypatch.setattr(Attempt, "as_shipped", lambda *_: True)
+    monkeypatch.setattr(Laboratory, "as_shipped", lambda *_: True)
     evidence = Watched()
     prometheus.answer = evidence.answer
     return evidence
 
 
 @pytest.fixture
-def attempt(evidence: Watched) -> Attempt:
-    return Attempt("k1", 1795616100.25, evidence.started()).on(evidence)
+def lab(evidence: Watched) -> Laboratory:
+    return Laboratory(Attempt("k1", 1795616100.25, evidence.started()), evidence)
 
 
 @pytest.mark.parametrize(
@@ -81,35 +82,35 @@ def attempt(evidence: Watched) -> Attempt:
     ],
 )
 def test_what_is_missing_is_said(
-    evidence: Watched, attempt: Attempt, answers: str, stopped: str, sentence: str
+    evidence: Watched, lab: Laboratory, answers: str, stopped: str, sentence: str
 ) -> None:
     evidence.answers = RECORDED[answers]
     evidence.services.pop(stopped, None)
     with pytest.raises(Missing, match=sentence):
-        LESSON.check(attempt)
+        LESSON.check(lab)
 
 
 def test_a_fault_that_was_watched_and_mended_leaves_the_question_for_its_panel(
-    evidence: Watched, attempt: Attempt
+    evidence: Watched, lab: Laboratory
 ) -> None:
     evidence.answers = RECORDED["mended"]
-    LESSON.check(attempt)
-    assert LESSON.question(attempt).right == "BackendDown: Healthy backends, on nginx and Varnish"
+    LESSON.check(lab)
+    assert LESSON.question(lab).right == "BackendDown: Healthy backends, on nginx and Varnish"
 
 
-def test_of_two_faults_the_restart_of_varnish_is_the_means(evidence: Watched, attempt: Attempt) -> None:
+def test_of_two_faults_the_restart_of_varnish_is_the_means(evidence: Watched, lab: Laboratory) -> None:
     def row(alert: str, at: int) -> Any:
         return {"metric": {"alertname": alert}, "value": [1795616200, str(at)]}
 
     found = [row("VarnishDown", 1795616150), row("CacheIsFull", 1795616190), row("MyOwn", 1795616100)]
     evidence.answers = {query: found if "firing" in query else [] for query in RECORDED["mended"]}
-    assert LESSON.question(attempt).right == "CacheIsFull: Objects that left, on nginx and Varnish"
+    assert LESSON.question(lab).right == "CacheIsFull: Objects that left, on nginx and Varnish"
 
 
-def test_changed_rules(evidence: Watched, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Attempt, "as_shipped", lambda _, folder: folder != "extras/observe/prometheus")
+def test_changed_rules(evidence: Watched, lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Laboratory, "as_shipped", lambda _, folder: folder != "extras/observe/prometheus")
     with pytest.raises(Missing, match="break the stack, not its alerts"):
-        LESSON.check(attempt)
+        LESSON.check(lab)
 
 
 @pytest.mark.parametrize(
@@ -121,10 +122,10 @@ def test_changed_rules(evidence: Watched, attempt: Attempt, monkeypatch: pytest.
     ],
     ids=["nginx alone", "an error", "another server"],
 )
-def test_a_prometheus_that_does_not_answer(attempt: Attempt, prometheus: Origin, answer: bytes) -> None:
+def test_a_prometheus_that_does_not_answer(lab: Laboratory, prometheus: Origin, answer: bytes) -> None:
     prometheus.answer = lambda _: answer
     with pytest.raises(StartAgain, match=rf"^Prometheus does not answer on port {prometheus.port} "):
-        LESSON.check(attempt)
+        LESSON.check(lab)
 
 
 def test_each_alert_has_a_question_about_panels_that_exist() -> None:

@@ -45,10 +45,11 @@ def publish(environment: Environment) -> None:
         return
     writer = gevent.spawn(write, environment)
 
-    @environment.events.quit.add_listener
     def end(**_: object) -> None:
         writer.kill()
         LIVE.unlink(missing_ok=True)
+
+    environment.events.quit.add_listener(end)
 
 
 def write(environment: Environment) -> None:
