@@ -60,13 +60,17 @@ def _shipped() -> dict[str, str]:
     return found
 
 
-def changed_files(folders: Iterable[str]) -> list[str]:
-    """The files in these folders that differ from the shipped ones, including new files. Raise StartAgain."""
-    listed = _git("ls-tree", "-r", "-z", commit(), "--", *folders).split("\0")
+def changed_files(paths: Iterable[str]) -> list[str]:
+    """Which of these files, or those in folders, differ from the shipped ones; also new ones.
+
+    Raise StartAgain.
+    """
+    listed = _git("ls-tree", "-r", "-z", commit(), "--", *paths).split("\0")
     sums = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
-    found = [path for folder in folders for path in (REPO / folder).rglob("*") if path.is_file()]
-    here = {str(path.relative_to(REPO)) for path in found if "__pycache__" not in path.parts}
-    return sorted(path for path in sums.keys() | here if path not in here or _sum(path) != sums.get(path))
+    here = [REPO / path for path in paths]
+    found = [path for one in here for path in (one, *one.rglob("*")) if path.is_file()]
+    names = {str(path.relative_to(REPO)) for path in found if "__pycache__" not in path.parts}
+    return sorted(path for path in sums.keys() | names if path not in names or _sum(path) != sums.get(path))
 
 
 def _sum(path: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from lessons.checking.lesson import lessons
-from tests.stack import NOT_INHERITED, PROJECT
+from tests.stack import NOT_INHERITED, PORTS, PROJECT
 from tests.support.checkout import copy_checkout
 from tests.support.ports import free_ports
 from tests.support.wait import wait_until
@@ -40,7 +40,8 @@ def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedP
 
 def type_in(folder: Path, *command: str, **settings: str) -> str:
     """What a command prints that a learner types in a copy, whose settings are in .env."""
-    own = {name: value for name, value in os.environ.items() if name not in {*SETTINGS, *NOT_INHERITED}}
+    left_out = {*SETTINGS, *NOT_INHERITED, *PORTS}
+    own = {name: value for name, value in os.environ.items() if name not in left_out}
     done = subprocess.run(command, cwd=folder, env=own | settings, capture_output=True, text=True)
     assert done.returncode in (0, 1), done.stderr  # 1: a lesson is not done yet
     return done.stdout
