@@ -13,7 +13,7 @@ from proscenium.running import NotRunning, running
 from .fault import FOLDER, Fault, FaultError, bash, faults
 from .note import Note, read_note, write_note
 
-DRAWN = "drawn"
+RANDOM = "random"
 PATIENCE = 60  # seconds
 FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
 
@@ -28,14 +28,14 @@ def main(command: str, name: str = "") -> int:
         for fault in known.values():
             print(f"{'*' if fault is now and not secret else ' '} {fault.name:24} {fault.title}")
         print(
-            "\nmake break FAULT=name makes one, FAULT=drawn one that is yours to find; make mend undoes it."
+            "\nmake break FAULT=name makes one, FAULT=random one that is yours to find; make mend undoes it."
         )
     elif command == "break":
-        if name not in known and name != DRAWN:
+        if name not in known and name != RANDOM:
             raise FaultError(f"FAULT is '{name}'; make faults lists them.")
         if now and note:
             raise FaultError(f"The stack is broken already: {note.name}. Type: make mend")
-        if name == DRAWN:
+        if name == RANDOM:
             return break_secretly([fault for fault in known.values() if fault.complaint])
         fault = known[name]
         note = Note(name, fault.title, fault.users, time.time())
@@ -100,7 +100,7 @@ def break_secretly(drawn_from: list[Fault]) -> int:
     """Make a fault of which only a visitor's complaint is told."""
     fault = secrets.choice(drawn_from)
     write_note(
-        FILE, Note(DRAWN, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
+        FILE, Note(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
     )
     fault.run()
     print(

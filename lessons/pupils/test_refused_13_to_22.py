@@ -164,7 +164,7 @@ def mend(pupil: Pupil) -> str:
 def test_lesson_19_names_each_missing_step(pupil: Pupil) -> None:
     """What make break and make faults say does not tell the fault, and make mend ends it."""
     pupil.refused("not-broken")
-    said = pupil.stack.make("break", "FAULT=drawn")
+    said = pupil.stack.make("break", "FAULT=random")
     assert "A visitor writes: " in said
     assert not any(fault.title in said for fault in faults())
     assert "* " not in pupil.stack.make("faults")
