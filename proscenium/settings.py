@@ -1,4 +1,4 @@
-"""Writes what is made from settings.toml and topologies.toml, for readers without them (`make settings`)."""
+"""Writes what is made from settings.toml, topologies.toml and other data, for readers without them."""
 
 import re
 import shlex
@@ -10,6 +10,11 @@ from typing import NamedTuple
 REPO = Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- from settings.toml -->\n", "\n<!-- end -->\n"
 PAGE = "nginx/sites/error_page.html"
+CACHING_RULES = {  # the tables of docs/caching-rules.md, and their columns
+    "path": ("rule", "folders", "endings"),
+    "condition": ("request", "status", "why"),
+    "case": ("rule", "host", "request", "header", "status", "first", "then"),
+}
 IN_VCL = {  # the variables of that page, as Varnish has them
     "$page_title": "req.http.X-Title",
     "$page_text": "req.http.X-Message",
@@ -108,6 +113,23 @@ def readme(reader: str) -> str:
     return replaced(f"{reader}/README.md", BEGIN, "\n".join(lines), END)
 
 
+def caching_rules() -> str:
+    """docs/caching-rules.md, with its tables."""
+    rules = tomllib.loads((REPO / "docs/caching-rules.toml").read_text())
+    page = (REPO / "docs/caching-rules.md").read_text()
+    for kind, columns in CACHING_RULES.items():
+        lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+        for row in rules[kind]:
+            cells = (row.get(column, "") for column in columns)
+            line = " | ".join(
+                " ".join(map("`{}`".format, cell)) if isinstance(cell, list) else str(cell) for cell in cells
+            )
+            lines.append(f"| {line} |".replace("|  |", "| |").replace("|  |", "| |"))
+        before, begin, rest = page.partition(f"<!-- each {kind} of caching-rules.toml -->\n")
+        page = before + begin + "\n".join(lines) + END + rest.partition(END)[2]
+    return page
+
+
 def replaced(path: str, begin: str, text: str, end: str) -> str:
     """The text of a file with another part between these words."""
     before, _, rest = (REPO / path).read_text().partition(begin)
@@ -203,6 +225,7 @@ def files() -> dict[str, str]:
         "varnish/page.vcl": page(),
         "varnish/table.sh": checks("varnish"),
         "varnish/README.md": readme("varnish"),
+        "docs/caching-rules.md": caching_rules(),
         "bin/up": replaced("bin/up", 'others="', printed, '"\n'),
         "starter/varnish/analytics.vcl": analytics(),
         "kustomization.yaml": kustomization(),

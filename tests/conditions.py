@@ -1,6 +1,7 @@
-"""The table of conditional requests and ranges of docs/caching-rules.md, asked of one path."""
+"""The table of conditional requests and ranges of docs/caching-rules.toml, asked of one path."""
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 
 import requests
@@ -15,11 +16,9 @@ Ask = Callable[[str, dict[str, str]], requests.Response]  # method, header field
 
 def rows() -> list[tuple[dict[str, str], int]]:
     """Header fields, and the status."""
-    page = (REPO / "docs" / "caching-rules.md").read_text()
-    table = page.split("## Conditional requests and ranges")[1].split("\n## ")[0]
+    rules = tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())
     return [
-        (dict(field.split(": ", 1) for field in re.findall("`([^`]+)`", fields)), int(status))
-        for fields, status in re.findall(r"^\| (`.*`) \| (\d+) \|", table, re.M)
+        (dict(field.split(": ", 1) for field in row["request"]), row["status"]) for row in rules["condition"]
     ]
 
 

@@ -1,4 +1,4 @@
-"""Every line of the table of cases in docs/caching-rules.md, requested from the running stack.
+"""Every case of docs/caching-rules.toml, requested from the running stack.
 
 Natively, `make test` has those that name a host: each site once. Both modes have the same rules.
 """

@@ -1,28 +1,23 @@
-"""Each tool has the rules for paths once, and they decide as the table in docs/caching-rules.md says."""
+"""Each tool has the rules for paths once, and they decide as docs/caching-rules.toml says."""
 
 import re
+import tomllib
 
 import pytest
 
 from tests.stack import REPO
 from users.paths import passed, stored
 
-ROWS = re.findall(
-    r"^\| (passed|cached).*?\|(.*?)\|(.*?)\|$",
-    (REPO / "docs" / "caching-rules.md").read_text().split("## The paths")[1].split("## The cases")[0],
-    re.M,
-)
-FOLDERS = {rule: re.findall(r"`(\S+)`", folders) for rule, folders, _ in ROWS}
-ENDINGS = {rule: re.findall(r"`(\S+)`", endings) for rule, _, endings in ROWS}
+RULES = tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())["path"]
+PASSED, CACHED = (rule["folders"] for rule in RULES)
+ENDINGS = RULES[1]["endings"]
 
 
 def expected(path: str) -> str:
     """The rule of the table for a path without a query."""
-    if f"{path}/".startswith(tuple(FOLDERS["passed"])):
+    if f"{path}/".startswith(tuple(PASSED)):
         return "passed"
-    if path.startswith(tuple(FOLDERS["cached"])) or path.endswith(
-        tuple(f".{ending}" for ending in ENDINGS["cached"])
-    ):
+    if path.startswith(tuple(CACHED)) or path.endswith(tuple(f".{ending}" for ending in ENDINGS)):
         return "cached"
     return "other"
 
@@ -48,10 +43,10 @@ def in_loadtest(path: str) -> str:
 PATHS = [
     *("/", "/stages/demo", "/media", "/mediaa/x", "/page.html", "/pagepng", "/x.pngx", "/x.svgz", "/x.txt"),
     *("/private.html/x.png", "/style/1.0/main.css", "/media/video.jpg"),
-    *(path for folder in FOLDERS["passed"] for path in (folder, folder[:-1], f"{folder}x.png")),
-    *(f"{folder[:-1]}istrator" for folder in FOLDERS["passed"]),
-    *(f"{folder}x" for folder in FOLDERS["cached"]),
-    *(f"/page.{ending}" for ending in ENDINGS["cached"]),
+    *(path for folder in PASSED for path in (folder, folder[:-1], f"{folder}x.png")),
+    *(f"{folder[:-1]}istrator" for folder in PASSED),
+    *(f"{folder}x" for folder in CACHED),
+    *(f"/page.{ending}" for ending in ENDINGS),
 ]
 
 
@@ -65,6 +60,6 @@ def test_every_tool_follows_the_table(path: str) -> None:
 def test_no_tool_has_more_endings_than_the_table() -> None:
     """An ending that no sample above has would go unnoticed."""
     (listed,) = re.findall(r"\\\.\((.*?)\)", (REPO / "varnish" / "media.vcl").read_text())
-    assert sorted(listed.replace("jpe?g", "jpg|jpeg").split("|")) == sorted(ENDINGS["cached"])
+    assert sorted(listed.replace("jpe?g", "jpg|jpeg").split("|")) == sorted(ENDINGS)
     for file in (REPO / "nginx").glob("**/*.conf*"):
         assert "woff2" not in file.read_text(), f"{file} has its own list"

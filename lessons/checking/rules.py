@@ -1,6 +1,6 @@
-"""Replays docs/caching-rules.md: a change that a lesson asks for must break no other rule."""
+"""Replays docs/caching-rules.toml: a change that a lesson asks for must break no other rule."""
 
-import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ HOSTS = ["localhost", *(f"{name}.localhost" for name in CACHED)]
 
 @dataclass(frozen=True)
 class Case:
-    """One line of the table, for one host."""
+    """One case, for one host."""
 
     rule: str
     ask: Ask  # NEW in its URL stands for a new word
@@ -30,14 +30,13 @@ class Case:
 
 
 def cases(hosts: Sequence[str]) -> Iterator[Case]:
-    """Each line of the table of cases; a line that names no host appears once for each of these."""
-    table = (REPO / "docs" / "caching-rules.md").read_text().split("## The cases")[1]
-    for line in re.findall(r"^\| (?!rule |---)(.*) \|$", table, re.M):
-        rule, host, request, header, status, first, then = (cell.strip() for cell in line.split("|"))
-        method, url = request.split()
-        headers = dict([header.split(": ")]) if header else {}
-        for name in [host] if host else hosts:
-            yield Case(rule, Ask(url, name, method, headers), int(status), (first, then))
+    """Each case; one that names no host appears once for each of these."""
+    for case in tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())["case"]:
+        method, url = case["request"].split()
+        headers = dict([case["header"].split(": ")]) if "header" in case else {}
+        for name in [case["host"]] if "host" in case else hosts:
+            answers = case["first"], case["then"]
+            yield Case(case["rule"], Ask(url, name, method, headers), case["status"], answers)
 
 
 def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
