@@ -137,10 +137,10 @@ is_left_out() {
 }
 # Also the services that have ended, and those that are missing.
 stack_status() {
-    local wrong
+    local wrong code=0
     docker compose ps -a --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
     # The alerts that are on (extras/observe). The exporter has the Python to read Prometheus' answer.
-    if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || true; fi
+    if containers_services | grep -qx prometheus; then container_exec exporter python -m exporter.alerts || code=1; fi
     wrong=$({
         docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' &&
             docker compose config --services | while read -r service; do is_left_out "$service" || echo "$service expected"; done
@@ -157,6 +157,7 @@ stack_status() {
         state == "exited" { state = "stopped" }
         { print $1 " is " state "." (state == "starting" ? "" : " Type: " cure[state] (cure[state] == "make up" ? "" : " " $1)) }') || return
     [ -z "$wrong" ] || { say "$wrong" && return 1; }
+    return $code
 }
 stack_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 stack_logs() { docker compose logs --follow --tail 50; }

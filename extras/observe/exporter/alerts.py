@@ -11,14 +11,15 @@ URL = "http://prometheus:9090/api/v1/alerts"
 
 
 def main() -> int:
-    """Ask Prometheus; the exit code is 1 if it does not answer."""
+    """Ask Prometheus; the exit code is 1 if an alert fires, and if nobody answers."""
     try:
-        with urlopen(URL, timeout=3) as answer:
-            print("\n".join(lines(json.load(answer), time.time())))
+        with urlopen(URL, timeout=3) as response:
+            answer = json.load(response)
+        print("\n".join(lines(answer, time.time())))
+        return int(any(alert["state"] == "firing" for alert in answer["data"]["alerts"]))
     except (OSError, ValueError, LookupError, TypeError) as error:
         print(f"Alerts: unknown, Prometheus does not answer ({error})")
         return 1
-    return 0
 
 
 def lines(answer: dict[str, Any], now: float) -> list[str]:

@@ -27,7 +27,7 @@ class PlayersPage(WorkshopNode):
 
     async def do_add(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         await make_player(self.context, form.get("name", "").strip(), form.get("password", ""), _rights(form))
-        return HERE, "player"
+        return HERE, "made"
 
     async def do_rights(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         state = self.context.state
