@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from lessons.checking.lesson import lessons
-from lessons.pupils.printed import in_section, solution
-from lessons.pupils.school import Pupil
+from lessons.learners.printed import in_section, solution
+from lessons.learners.school import Learner
 from tests.browsing import PICTURES, Visit, on_stage
 from tests.stack import REPO, Stack
 from tests.support.wait import wait_until
@@ -17,12 +17,12 @@ LESSONS = sorted(path.parent.name for path in REPO.glob("lessons/[0-9]*/README.m
 
 @pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
 def test_the_first_lesson_can_be_done(stack: Stack) -> None:
-    """One lesson is enough here; lessons/pupils tests each check and its refusals."""
-    pupil = Pupil(stack)
-    pupil.begin(1)
+    """One lesson is enough here; lessons/learners tests each check and its refusals."""
+    learner = Learner(stack)
+    learner.begin(1)
     wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)  # though it is in the cache
-    pupil.follow([*solution(1), *in_section(lessons()[0], "Look")])
-    pupil.right()
+    learner.follow([*solution(1), *in_section(lessons()[0], "Look")])
+    learner.right()
 
 
 def test_a_learner_finds_the_lessons_and_the_pages_to_try(stack: Stack, visit: Visit) -> None:

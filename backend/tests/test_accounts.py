@@ -25,7 +25,7 @@ from upstage.state.records import RIGHTS, Account, Session
 from upstage.state.sessions import admin_hash
 
 SCHOOL, GUESSER, HOME = "192.0.2.1", "198.51.100.1", "203.0.113.1"
-CLASS = [f"pupil{number}" for number in range(30)]
+CLASS = [f"learner{number}" for number in range(30)]
 
 
 class Login:
@@ -101,16 +101,18 @@ def test_a_session_lasts_from_sign_in_to_sign_out(login: Login) -> None:
 
 
 def test_sessions_are_restored_unless_they_have_expired_or_their_account_has_changed(login: Login) -> None:
-    tokens = [login.token(name, name) or "" for name in ("admin", "pupil1", "pupil2")]
+    tokens = [login.token(name, name) or "" for name in ("admin", "learner1", "learner2")]
     noon = 43200.0
     kept = [Session(digest, account, noon + 60) for digest, account in login.written.items()]
     kept.append(Session("old", login.written[digest_of(tokens[0])], noon - 1))
     again = Login()
     again.written = {session.digest: session.account for session in kept}
-    changed = Account("pupil2", "a new password", frozenset())
-    again.accounts.replace_players({"pupil1": Account("pupil1", "pupil1", frozenset()), "pupil2": changed})
+    changed = Account("learner2", "a new password", frozenset())
+    again.accounts.replace_players(
+        {"learner1": Account("learner1", "learner1", frozenset()), "learner2": changed}
+    )
     again.accounts.restore(kept, noon)
-    assert [again.accounts.player(token).name for token in tokens] == ["admin", "pupil1", AUDIENCE.name]
+    assert [again.accounts.player(token).name for token in tokens] == ["admin", "learner1", AUDIENCE.name]
     assert again.written.keys() == {digest_of(token) for token in tokens[:2]}
     again.clock.advance(60)
     assert [again.accounts.player(token) for token in tokens] == [AUDIENCE] * 3
@@ -227,8 +229,8 @@ def test_a_locked_address_is_told_when_to_retry_and_others_sign_in(login: Login)
 def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None:
     """Between guesses, the attacker signs in to its own account."""
     for turn in range(login_limits.HERE[0]):
-        fail(login, "pupil0", GUESSER, 3)
-        assert login.token("pupil0", "pupil0", GUESSER)
+        fail(login, "learner0", GUESSER, 3)
+        assert login.token("learner0", "learner0", GUESSER)
         fail(login, "admin", GUESSER, 1)
         assert login.checked == 5 * (turn + 1)
     with pytest.raises(login_limits.TooManyFailures):
@@ -237,12 +239,12 @@ def test_a_login_forgives_only_the_failures_of_its_account(login: Login) -> None
 
 def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
     for turn in range(login_limits.ADDRESS[0]):
-        assert login.token("pupil29", "pupil29", GUESSER)
+        assert login.token("learner29", "learner29", GUESSER)
         fail(login, CLASS[turn % 20], GUESSER, 1)
-    for name in ("pupil25", "nobody"):
+    for name in ("learner25", "nobody"):
         with pytest.raises(login_limits.TooManyFailures):
             login.token(name, name, GUESSER)
-    assert login.token("pupil25", "pupil25", HOME)
+    assert login.token("learner25", "learner25", HOME)
 
 
 def test_guessing_from_many_addresses_is_slowed_and_does_not_lock_the_owner_out(login: Login) -> None:
@@ -268,7 +270,7 @@ def test_the_tables_are_bounded(login: Login, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(login_limits, "REMEMBERED", 100)
     for number in range(500):
         fail(login, f"name{number}" * 1000, str(number), 1)
-        assert login.token("pupil0", "pupil0", str(number))
+        assert login.token("learner0", "learner0", str(number))
     kept = login.accounts._limits
     assert len(kept._here) == len(kept._addresses) == len(kept._everywhere) == 100
     assert len(kept._owners) == 100

@@ -181,8 +181,8 @@ def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> No
     talker.pour(JOIN_FRAME)
     server.wait(0.05)
     school = [Client(server) for _ in range(500)]
-    for pupil in school:
-        pupil.pour(JOIN_FRAME)
+    for learner in school:
+        learner.pour(JOIN_FRAME)
     turns = 0
     while len(slices):
         server.reactor.turn()
@@ -192,7 +192,7 @@ def test_the_chat_goes_on_while_a_school_joins_at_once(server: FakeServer) -> No
     assert turns > 500 * 0.0005 / SLICE / 2
     assert server.stage.audience == 501
     assert server.reactor.seconds() < 0.1  # no client had to wait for tokens
-    assert not any(pupil.transport.disconnected for pupil in school)
+    assert not any(learner.transport.disconnected for learner in school)
 
 
 def test_repeated_connections_are_expensive(server: FakeServer) -> None:

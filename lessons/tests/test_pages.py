@@ -1,5 +1,5 @@
 """Every lesson has a page with all its sections, a check whose names exist, and a solution that fits the
-shipped files. (pupils/test_solutions.py does what it says on a running stack.)"""
+shipped files. (learners/test_solutions.py does what it says on a running stack.)"""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 from lessons.checking.lesson import PORTS, Lesson, lessons
 from lessons.checking.question import Question
 from lessons.checking.rules import HOSTS, cases
-from lessons.pupils.printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
+from lessons.learners.printed import CHANGING, NOT_TYPED, blocks, changes, in_section, solution
 from tests.stack import REPO
 
 SECTIONS = ("Start", "Do", "Look", "Question", "In production", "Manual")
@@ -98,7 +98,7 @@ def test_a_solution_has_its_title_its_commands_and_the_question(lesson: Lesson) 
     title = lesson.title.removeprefix("Encore: ")
     assert page.splitlines()[0].lower() == f"# {lesson.number}. {title}: solution".lower()
     assert len(re.findall(r"^\*\*The question", page, re.M)) == 1
-    # The only block that is neither typed nor a change is a second way, which a test of pupils/ goes.
+    # The only block that is neither typed nor a change is a second way, which a test of learners/ goes.
     others = ["nginx"] if lesson.number == 11 else []
     languages = [block.language for block in solution(lesson.number)]
     assert "" in languages

@@ -88,7 +88,7 @@ class Layer:
     def prepared(self) -> tuple[bytes, ...]:
         """All frames of the replay in pieces of at most PIECE bytes, shared by all members.
 
-        Otherwise a class that joins at once would cost thousands of frames for each pupil.
+        Otherwise a class that joins at once would cost thousands of frames for each learner.
         """
         if not self._prepared:
             self._prepared = tuple(pieces(self.replay()))

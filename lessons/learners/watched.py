@@ -5,21 +5,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from lessons.pupils.school import Pupil
+from lessons.learners.school import Learner
 from tests.support.wait import wait_until
 
 REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
 
 
 @contextmanager
-def open_page(pupil: Pupil) -> Iterator[None]:
+def open_page(learner: Learner) -> Iterator[None]:
     """What the page asks for one of its charts, every two seconds."""
     closed = Event()
 
     def draw() -> None:
         while not closed.wait(2):
             now = time.time()
-            pupil.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
+            learner.stack.prometheus("query_range", query="machine_load", start=now - 300, end=now, step=2)
 
     drawing = Thread(target=draw)
     drawing.start()
@@ -30,23 +30,23 @@ def open_page(pupil: Pupil) -> Iterator[None]:
         drawing.join()
 
 
-def until_all_is_well(pupil: Pupil) -> None:
-    alerts = pupil.stack.alerts
+def until_all_is_well(learner: Learner) -> None:
+    alerts = learner.stack.alerts
     wait_until(lambda: not alerts(), within=180, every=1, report=lambda: str(alerts()))
 
 
 @contextmanager
-def watched(pupil: Pupil) -> Iterator[None]:
+def watched(learner: Learner) -> Iterator[None]:
     """An attempt with the twenty users of Locust's page and an open page, until all is well again."""
-    pupil.wait(6)  # seconds, in which Prometheus has looked at its rules once
-    until_all_is_well(pupil)
-    pupil.stack.swarm(20)
+    learner.wait(6)  # seconds, in which Prometheus has looked at its rules once
+    until_all_is_well(learner)
+    learner.stack.swarm(20)
     try:
         query = f"{REQUESTS} > 10"  # the users have come
-        wait_until(lambda: pupil.stack.prometheus("query", query=query)["result"], within=60, every=1)
-        with open_page(pupil):
-            pupil.begin(17)
+        wait_until(lambda: learner.stack.prometheus("query", query=query)["result"], within=60, every=1)
+        with open_page(learner):
+            learner.begin(17)
             yield
     finally:
-        pupil.stack.swarm(0)
-    until_all_is_well(pupil)
+        learner.stack.swarm(0)
+    until_all_is_well(learner)

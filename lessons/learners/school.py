@@ -1,4 +1,4 @@
-"""A pupil, who works at a lesson in their own checkout and on their own stack, as the lesson's page says."""
+"""A learner, who works at a lesson in a checkout and on a stack of their own, as the lesson's page says."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from typing import Self
 from requests import Response
 
 from lessons.checking.lesson import PORTS, lessons
-from lessons.pupils.printed import Block
+from lessons.learners.printed import Block
 from tests.stack import PROJECT, REPO, Stack
 from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
@@ -24,10 +24,10 @@ from varnish.tests.python.varnish_server import QUICK
 ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
 ENOUGH = 3  # seconds of such a command
 LONGEST = 300  # seconds of another block
-COMMIT = "git -c user.name=pupil -c user.email=pupil@example.org commit -q --allow-empty -am mine"
+COMMIT = "git -c user.name=learner -c user.email=learner@example.org commit -q --allow-empty -am mine"
 
 
-class Pupil:
+class Learner:
     """Types commands, edits files, and sends requests as curl would. `word` is the attempt's word."""
 
     def __init__(self, stack: Stack) -> None:
@@ -227,24 +227,24 @@ class Pupil:
             self.stack.compose("unpause", "backend")
 
 
-# A pupil reloads often, and most of a reload's time is the C compiler's.
+# A learner reloads often, and most of a reload's time is the C compiler's.
 OVERRIDE = {"services": {"varnish": {"command": ["-p", QUICK]}}}
 
 
 @contextmanager
-def school(folder: Path, mode: str) -> Iterator[Pupil]:
-    """A pupil with a running stack, which is removed afterwards."""
+def school(folder: Path, mode: str) -> Iterator[Learner]:
+    """A learner with a running stack, which is removed afterwards."""
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
     settings = {"UPSTAGE_FESTIVAL": "off"}
-    pupil = Pupil(Stack(mode, f"{PROJECT}-lessons-{mode}", settings=settings, folder=folder))
+    learner = Learner(Stack(mode, f"{PROJECT}-lessons-{mode}", settings=settings, folder=folder))
     if mode == "native":
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:
         (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
-        pupil.stack.compose("down", "--volumes", "--remove-orphans")  # of an interrupted run
+        learner.stack.compose("down", "--volumes", "--remove-orphans")  # of an interrupted run
     try:
-        pupil.stack.make("up")
-        yield pupil
+        learner.stack.make("up")
+        yield learner
     finally:
-        pupil.stack.make("clean")
+        learner.stack.make("clean")

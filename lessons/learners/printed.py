@@ -1,4 +1,4 @@
-"""What the pages of a lesson tell a pupil to do: README.md and solution.md.
+"""What the pages of a lesson tell a learner to do: README.md and solution.md.
 
 An indented block is commands. In a solution, a `diff` block names its files, with @@ between two places of
 one file; the first line of a `vcl` block says at the end of which file the others belong.

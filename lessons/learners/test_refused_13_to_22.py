@@ -13,16 +13,16 @@ import pytest
 
 from faults.fault import faults
 from lessons.checking.lesson import LESSONS
-from lessons.pupils.printed import changes
-from lessons.pupils.school import Pupil
+from lessons.learners.printed import changes
+from lessons.learners.school import Learner
 from tests.stack import REPO
 
 
 @pytest.fixture(scope="module", autouse=True)
-def as_shipped(pupil: Pupil) -> Iterator[None]:
+def as_shipped(learner: Learner) -> Iterator[None]:
     """The next file's tests begin without extras."""
     yield
-    pupil.start_with("")
+    learner.start_with("")
 
 
 # --- 13. A page in two parts.
@@ -33,35 +33,35 @@ ESI = "set beresp.do_esi = true;"
 HEADER = "unset beresp.http.Surrogate-Control;"
 
 
-def test_lesson_13_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("not-requested")
-    pupil.get("/playbill?WORD")
-    pupil.edit(STORE, "", ESI_RULE.replace(CONDITION, 'bereq.url !~ "/id"').replace(HEADER, ""))
-    pupil.refused(r"store\.vcl is saved, but Varnish has not loaded it")
-    pupil.reload()
-    pupil.request("/playbill?WORD").refused("not-assembled")
-    pupil.request("/playbill?WORD-2").wait(2).refused("seen-once")
-    pupil.request("/playbill?WORD-2").refused("header")
-    pupil.load(STORE, ESI, f"{ESI} {HEADER}").refused("other-pages")
+def test_lesson_13_one_near_miss_after_the_other(learner: Learner) -> None:
+    learner.refused("not-requested")
+    learner.get("/playbill?WORD")
+    learner.edit(STORE, "", ESI_RULE.replace(CONDITION, 'bereq.url !~ "/id"').replace(HEADER, ""))
+    learner.refused(r"store\.vcl is saved, but Varnish has not loaded it")
+    learner.reload()
+    learner.request("/playbill?WORD").refused("not-assembled")
+    learner.request("/playbill?WORD-2").wait(2).refused("seen-once")
+    learner.request("/playbill?WORD-2").refused("header")
+    learner.load(STORE, ESI, f"{ESI} {HEADER}").refused("other-pages")
 
     # A page that is as new as its number, a number that is as old as its page, no parts at all, and none
     # without a query.
-    pupil.change(STORE, "", ESI_RULE.replace(ESI, f"{ESI} set beresp.ttl = 1s;"))
-    pupil.refused("page-expired", "stale")
+    learner.change(STORE, "", ESI_RULE.replace(ESI, f"{ESI} set beresp.ttl = 1s;"))
+    learner.refused("page-expired", "stale")
     old_number = 'sub vcl_backend_response { if (bereq.url ~ "/audience") { set beresp.ttl = 60s; } }'
-    pupil.change(STORE, "", f"{ESI_RULE}\n{old_number}")
-    pupil.stack.make("purge", "URL=/playbill/audience")
-    pupil.refused("old-number")
-    pupil.load(STORE, ESI, "").refused("whole")
-    pupil.change(STORE, "", ESI_RULE.replace("if (", 'if (bereq.url ~ "[?]" && '))
+    learner.change(STORE, "", f"{ESI_RULE}\n{old_number}")
+    learner.stack.make("purge", "URL=/playbill/audience")
+    learner.refused("old-number")
+    learner.load(STORE, ESI, "").refused("whole")
+    learner.change(STORE, "", ESI_RULE.replace("if (", 'if (bereq.url ~ "[?]" && '))
     for path in ("/playbill", "/playbill/audience"):  # the copies of the rules before
-        pupil.stack.make("purge", f"URL={path}")
-    pupil.refused("without-query")
+        learner.stack.make("purge", f"URL={path}")
+    learner.refused("without-query")
 
 
-def test_lesson_13_changed_before_it_was_seen(pupil: Pupil) -> None:
-    pupil.change(STORE, "", ESI_RULE)
-    pupil.request("/playbill?WORD-2").wait(2).request("/playbill?WORD-2").refused("changed-first")
+def test_lesson_13_changed_before_it_was_seen(learner: Learner) -> None:
+    learner.change(STORE, "", ESI_RULE)
+    learner.request("/playbill?WORD-2").wait(2).request("/playbill?WORD-2").refused("changed-first")
 
 
 # --- 14. A client that does not read.
@@ -70,39 +70,39 @@ PROGRAM = "lessons/14-a-client-that-does-not-read/slow_reader.py"
 STREAM = "nginx/streams/stage.conf.template"
 
 
-def run(pupil: Pupil, old: str = "rehearsal", new: str = "rehearsal") -> Pupil:
+def run(learner: Learner, old: str = "rehearsal", new: str = "rehearsal") -> Learner:
     """Run the page's program, with a change."""
-    program = (pupil.folder / PROGRAM).read_text().replace(old, new)
-    pupil.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
-    return pupil
+    program = (learner.folder / PROGRAM).read_text().replace(old, new)
+    learner.stack.compose("exec", "-T", "locust", "python", "-", typed=program)
+    return learner
 
 
-def enlarge(pupil: Pupil, listener: str) -> None:
+def enlarge(learner: Learner, listener: str) -> None:
     """Save a larger buffer for a listener."""
-    pupil.edit(STREAM, f"${{{listener}}} sndbuf=64k", f"${{{listener}}} sndbuf=1m")
+    learner.edit(STREAM, f"${{{listener}}} sndbuf=64k", f"${{{listener}}} sndbuf=1m")
 
 
-def test_lesson_14_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("not-cut-off")
-    with socket.create_connection(("127.0.0.1", pupil.stack.ports["SWF_PORT"])) as client:
+def test_lesson_14_one_near_miss_after_the_other(learner: Learner) -> None:
+    learner.refused("not-cut-off")
+    with socket.create_connection(("127.0.0.1", learner.stack.ports["SWF_PORT"])) as client:
         client.sendall(b"x" * 3000 + b"\0" + b"x" * 3000 + b"\0")
         while client.recv(4096):  # until the stage has closed the connection
             pass
-    pupil.refused("another-reason", "overlong")
-    run(pupil, new="demo").refused("another-stage", "demo")
-    run(pupil).refused("larger")
+    learner.refused("another-reason", "overlong")
+    run(learner, new="demo").refused("another-stage", "demo")
+    run(learner).refused("larger")
     # What a client has read first counts as sent, too; nothing has been changed.
-    run(pupil, "receive_buffer=2048", "receive_buffer=900_000").refused("shipped")
-    enlarge(pupil, "LISTEN_LOAD_STAGE")
-    pupil.refused("nginx has not loaded what is saved")
-    pupil.reload()
-    run(pupil).refused("not-larger")
+    run(learner, "receive_buffer=2048", "receive_buffer=900_000").refused("shipped")
+    enlarge(learner, "LISTEN_LOAD_STAGE")
+    learner.refused("nginx has not loaded what is saved")
+    learner.reload()
+    run(learner).refused("not-larger")
 
 
-def test_lesson_14_changed_before_it_was_seen(pupil: Pupil) -> None:
-    enlarge(pupil, "LISTEN_STAGE")
-    pupil.reload()
-    run(pupil).refused("larger-before")
+def test_lesson_14_changed_before_it_was_seen(learner: Learner) -> None:
+    enlarge(learner, "LISTEN_STAGE")
+    learner.reload()
+    run(learner).refused("larger-before")
 
 
 # --- 15. Four languages.
@@ -110,16 +110,16 @@ def test_lesson_14_changed_before_it_was_seen(pupil: Pupil) -> None:
 ((NORMALISE, _, LANGUAGES),) = changes(15)
 
 
-def read_german(pupil: Pupil, query: str = "") -> Pupil:
+def read_german(learner: Learner, query: str = "") -> Learner:
     for language in ("de", "de-AT,de;q=0.9", "de-CH;q=0.9,en;q=0.5"):
-        pupil.get(f"/welcome?WORD{query}", method="HEAD", accept_language=language)
-    return pupil
+        learner.get(f"/welcome?WORD{query}", method="HEAD", accept_language=language)
+    return learner
 
 
-def test_lesson_15_names_each_missing_step_and_each_wrong_rule(pupil: Pupil) -> None:
-    pupil.series("/welcome?WORD", 3, method="HEAD", accept_language="de").refused("three-languages")
-    read_german(pupil).refused("not-shared", "miss, miss, miss")
-    pupil.change(NORMALISE, "", LANGUAGES).refused("not-seen")
+def test_lesson_15_names_each_missing_step_and_each_wrong_rule(learner: Learner) -> None:
+    learner.series("/welcome?WORD", 3, method="HEAD", accept_language="de").refused("three-languages")
+    read_german(learner).refused("not-shared", "miss, miss, miss")
+    learner.change(NORMALISE, "", LANGUAGES).refused("not-seen")
 
     english = 'set req.http.Accept-Language = "en";'
     no_vary = (
@@ -142,37 +142,37 @@ def test_lesson_15_names_each_missing_step_and_each_wrong_rule(pupil: Pupil) -> 
         (LANGUAGES + returned, "The change also breaks other caching rules"),
     )
     added = (("", rule, refusal) for rule, refusal in rules)
-    pupil.refuses(NORMALISE, *added, look=lambda: read_german(pupil, "-2"))
+    learner.refuses(NORMALISE, *added, look=lambda: read_german(learner, "-2"))
 
 
 # --- 19. Something is broken.
 
 
-def title(pupil: Pupil) -> str:
+def title(learner: Learner) -> str:
     """The fault that was drawn."""
-    note = json.loads((pupil.folder / ".run" / pupil.stack.project / "fault.json").read_text())
+    note = json.loads((learner.folder / ".run" / learner.stack.project / "fault.json").read_text())
     return next(fault.title for fault in faults() if fault.name == note["drawn"])
 
 
-def mend(pupil: Pupil) -> str:
+def mend(learner: Learner) -> str:
     """The command in the solution's row of this fault."""
     page = (LESSONS / "19-something-is-broken" / "solution.md").read_text()
-    (row,) = (line for line in page.splitlines() if f"| {title(pupil)} |" in line)
+    (row,) = (line for line in page.splitlines() if f"| {title(learner)} |" in line)
     return row.rsplit("| `")[-1].removesuffix("` |")
 
 
-def test_lesson_19_names_each_missing_step(pupil: Pupil) -> None:
+def test_lesson_19_names_each_missing_step(learner: Learner) -> None:
     """What make break and make faults say does not tell the fault, and make mend ends it."""
-    pupil.refused("not-broken")
-    said = pupil.stack.make("break", "FAULT=random")
+    learner.refused("not-broken")
+    said = learner.stack.make("break", "FAULT=random")
     assert "A visitor writes: " in said
     assert not any(fault.title in said for fault in faults())
-    assert "* " not in pupil.stack.make("faults")
-    code, refused = pupil.check()
+    assert "* " not in learner.stack.make("faults")
+    code, refused = learner.check()
     assert code, refused
     assert any(sentence in refused for sentence in ("is not healthy", "still gets", "is paused")), refused
-    pupil.stack.make("mend")
-    pupil.refused("not-broken")
+    learner.stack.make("mend")
+    learner.refused("not-broken")
 
 
 # --- 21. Write the test first.
@@ -180,9 +180,9 @@ def test_lesson_19_names_each_missing_step(pupil: Pupil) -> None:
 (TEST, _, VTC), (_, _, NO_READER) = changes(21)
 
 
-def test_lesson_21_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("no-test")
-    pupil.edit(TEST, "", "")
+def test_lesson_21_one_near_miss_after_the_other(learner: Learner) -> None:
+    learner.refused("no-test")
+    learner.edit(TEST, "", "")
     for test, refusal in (
         (
             VTC.replace("&reader-1", "").replace("reader-2&", "").replace("?reader-3", ""),
@@ -192,9 +192,9 @@ def test_lesson_21_one_near_miss_after_the_other(pupil: Pupil) -> None:
         (VTC.replace("?a&", "?").replace("&a", "").replace("?a", ""), "drops-query"),
         (VTC, "shipped"),
     ):
-        (pupil.folder / TEST).write_text(test)
-        pupil.refused(refusal)
-    pupil.refuses(
+        (learner.folder / TEST).write_text(test)
+        learner.refused(refusal)
+    learner.refuses(
         NORMALISE,
         ("", NO_READER.replace("([?&])reader-", "([?&])[a-z]*reader-"), "proofreader"),
         ("", NO_READER.replace("[?&]$", "&$"), "question-mark"),
@@ -210,14 +210,14 @@ DROP = 'set req.url = regsub(regsuball(req.url, "(?<=[?&])trail-[^&]*(&|$)", "")
 
 
 @contextmanager
-def crawling(pupil: Pupil) -> Iterator[None]:
+def crawling(learner: Learner) -> Iterator[None]:
     """While the page's program asks, for ten seconds; from its fourth second on."""
-    program = (pupil.folder / CRAWLER).read_text().replace("SECONDS = 25", "SECONDS = 10")
-    typed = ("exec", "-T", "locust", "python", "-", pupil.word)
-    crawler = Thread(target=pupil.stack.compose, args=typed, kwargs={"typed": program})
+    program = (learner.folder / CRAWLER).read_text().replace("SECONDS = 25", "SECONDS = 10")
+    typed = ("exec", "-T", "locust", "python", "-", learner.word)
+    crawler = Thread(target=learner.stack.compose, args=typed, kwargs={"typed": program})
     crawler.start()
     try:
-        pupil.wait(4)
+        learner.wait(4)
         yield
     finally:
         crawler.join()
@@ -226,23 +226,23 @@ def crawling(pupil: Pupil) -> Iterator[None]:
 NEWCOMERS = "/slow?WORD-new-{}"  # each of them asks for another page
 
 
-def see_the_crawler(pupil: Pupil) -> None:
+def see_the_crawler(learner: Learner) -> None:
     """What the page says before the rule."""
-    with crawling(pupil):
-        pupil.get("/slow?WORD-known", cookie="upstage_seen=1")
-        pupil.herd(NEWCOMERS, 8)
+    with crawling(learner):
+        learner.get("/slow?WORD-known", cookie="upstage_seen=1")
+        learner.herd(NEWCOMERS, 8)
 
 
-def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("no-crawl", 0, 0)
-    with crawling(pupil):
+def test_lesson_22_one_near_miss_after_the_other(learner: Learner) -> None:
+    learner.refused("no-crawl", 0, 0)
+    with crawling(learner):
         pass
-    pupil.herd("/slow?WORD-late-{}", 8).refused("no-newcomer")
-    with crawling(pupil):
-        pupil.herd(NEWCOMERS, 8)
-    pupil.wait(2).request("/slow?WORD-late", cookie="upstage_seen=1").refused("no-visitor")
-    see_the_crawler(pupil)
-    pupil.refused("shipped")
+    learner.herd("/slow?WORD-late-{}", 8).refused("no-newcomer")
+    with crawling(learner):
+        learner.herd(NEWCOMERS, 8)
+    learner.wait(2).request("/slow?WORD-late", cookie="upstage_seen=1").refused("no-visitor")
+    see_the_crawler(learner)
+    learner.refused("shipped")
 
     def only(do: str, when: str = 'req.url ~ "^/[^?.]*[?].*trail-"') -> str:
         return f"sub vcl_recv {{ if ({when}) {{ {do} }} }}"
@@ -250,7 +250,7 @@ def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
     def anywhere_but(paths: str) -> str:
         return only(DROP, f'req.url !~ "{paths}"')
 
-    pupil.refuses(
+    learner.refuses(
         QUERIES,
         ("", only("return (synth(403));"), "not-shared"),
         ("", only('set req.url = regsub(req.url, "[?].*", "");'), "not-shared"),
@@ -264,15 +264,15 @@ def test_lesson_22_one_near_miss_after_the_other(pupil: Pupil) -> None:
         (PAGES, NO_TRAIL + '    set req.http.X-Known = "yes";\n', "lane"),
         (PAGES, NO_TRAIL, "crawl-again"),
     )
-    with crawling(pupil):
+    with crawling(learner):
         pass
-    pupil.refused("newcomer-again")
+    learner.refused("newcomer-again")
 
 
-def test_lesson_22_changed_before_it_was_seen(pupil: Pupil) -> None:
-    pupil.change(QUERIES, PAGES, NO_TRAIL)
-    see_the_crawler(pupil)
-    pupil.refused("no-crawl")
+def test_lesson_22_changed_before_it_was_seen(learner: Learner) -> None:
+    learner.change(QUERIES, PAGES, NO_TRAIL)
+    see_the_crawler(learner)
+    learner.refused("no-crawl")
 
 
 # --- 20. The header from the other side.
@@ -282,17 +282,17 @@ APP = "app.localhost"
 EVIL = {"referer": "https://evil.example/"}
 
 
-def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
-    pupil.refused("not-requested")
-    headers = pupil.folder / FOLDER / "headers.toml"
+def test_lesson_20_one_near_miss_after_the_other(learner: Learner) -> None:
+    learner.refused("not-requested")
+    headers = learner.folder / FOLDER / "headers.toml"
     right = shipped = (REPO / FOLDER / "headers.toml").read_text()
     headers.write_text(shipped)  # the solution may have been typed here before
     for _, old, new in changes(20):
         right = right.replace(old, new)
-    with pupil.application():
+    with learner.application():
         try:
-            pupil.begin(20)
-            pupil.request("/price?WORD", APP).refused("not-10")
+            learner.begin(20)
+            learner.request("/price?WORD", APP).refused("not-10")
             for line, refusal in (
                 ("max-age=0, ", "max-age"),
                 ('Vary = "Accept-Language"\n', "a reader of fr got 'Guten Abend'"),
@@ -300,12 +300,12 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
                 ('Vary = "Referer"', "not-poisoned"),
             ):
                 headers.write_text(right.replace(line, ""))
-                pupil.refused(refusal)
+                learner.refused(refusal)
             for fields in (EVIL, {}):
-                pupil.get("/news?WORD", APP, **fields)
-            pupil.refused("poisoned")
+                learner.get("/news?WORD", APP, **fields)
+            learner.refused("poisoned")
             headers.write_text(right.replace('s-maxage=60"\nVary', 'no-store"\nVary'))
-            pupil.refused("not-kept")
+            learner.refused("not-kept")
         finally:
             headers.write_text(shipped)
 
@@ -313,41 +313,41 @@ def test_lesson_20_one_near_miss_after_the_other(pupil: Pupil) -> None:
 # --- 16. Three caches.
 
 
-def ring(pupil: Pupil, files: int = 12) -> Pupil:
+def ring(learner: Learner, files: int = 12) -> Learner:
     """Request so many files."""
-    return pupil.series("/media/fox.svg?WORD-{}", files, method="HEAD")
+    return learner.series("/media/fox.svg?WORD-{}", files, method="HEAD")
 
 
-def test_lesson_16_one_cache(pupil: Pupil) -> None:
-    pupil.start_with("")
-    pupil.begin(16)
-    ring(pupil).refused("one-cache")
+def test_lesson_16_one_cache(learner: Learner) -> None:
+    learner.start_with("")
+    learner.begin(16)
+    ring(learner).refused("one-cache")
 
 
-def test_lesson_16_names_each_missing_step(pupil: Pupil) -> None:
+def test_lesson_16_names_each_missing_step(learner: Learner) -> None:
     """And a second lost cache."""
-    pupil.start_with("ring")
-    pupil.begin(16)
-    pupil.refused("twice", 0)
-    ring(pupil)
-    ring(pupil).refused("not-moved")
-    pupil.stack.compose("kill", "varnish-2")
-    ring(pupil).refused("bring-back", "varnish-2")
-    pupil.stack.make("up")
-    pupil.refused("bring-back", "varnish-2")
-    pupil.stack.compose("kill", "varnish-3")
-    ring(pupil).refused("two-lost", "varnish-2 and varnish-3")
-    pupil.stack.make("up")
+    learner.start_with("ring")
+    learner.begin(16)
+    learner.refused("twice", 0)
+    ring(learner)
+    ring(learner).refused("not-moved")
+    learner.stack.compose("kill", "varnish-2")
+    ring(learner).refused("bring-back", "varnish-2")
+    learner.stack.make("up")
+    learner.refused("bring-back", "varnish-2")
+    learner.stack.compose("kill", "varnish-3")
+    ring(learner).refused("two-lost", "varnish-2 and varnish-3")
+    learner.stack.make("up")
 
 
-def test_lesson_16_files_that_were_not_requested_meanwhile(pupil: Pupil) -> None:
-    pupil.start_with("ring")
-    pupil.begin(16)
-    ring(pupil, 30)
+def test_lesson_16_files_that_were_not_requested_meanwhile(learner: Learner) -> None:
+    learner.start_with("ring")
+    learner.begin(16)
+    ring(learner, 30)
     files = [f"/media/fox.svg?WORD-{number}" for number in range(30)]
-    caches = {file: pupil.get(file, method="HEAD").headers["Cache-Status"] for file in files}
+    caches = {file: learner.get(file, method="HEAD").headers["Cache-Status"] for file in files}
     lost = [file for file, cache in caches.items() if cache.startswith("varnish-2")]
-    pupil.stack.compose("kill", "varnish-2")
-    pupil.get(lost[0], method="HEAD")
-    pupil.stack.make("up")
-    ring(pupil, 30).refused("not-requested", len(lost) - 1)
+    learner.stack.compose("kill", "varnish-2")
+    learner.get(lost[0], method="HEAD")
+    learner.stack.make("up")
+    ring(learner, 30).refused("not-requested", len(lost) - 1)

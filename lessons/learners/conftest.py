@@ -1,6 +1,6 @@
-"""A pupil with a checkout and a running stack, for all lessons.
+"""A learner with a checkout and a running stack, for all lessons.
 
-Several pupils can work side by side, each in a separate process and on a separate stack:
+Several learners can work side by side, each in a separate process and on a separate stack:
 `-n 3 --dist worksteal`.
 """
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from lessons.pupils.school import Pupil, school
+from lessons.learners.school import Learner, school
 
 HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` has one pupil for one lesson (tests/test_lessons_page.py), `make test-all` has these."""
+    """`make test` has one learner for one lesson (tests/test_lessons_page.py), `make test-all` has these."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
@@ -28,13 +28,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def begin(request: pytest.FixtureRequest) -> None:
     """Each test_lesson_NN_... is an attempt at that lesson."""
     if found := re.match(r"test_lesson_(\d\d)_", request.node.name):
-        request.getfixturevalue("pupil").begin(int(found[1]))
+        request.getfixturevalue("learner").begin(int(found[1]))
 
 
 @pytest.fixture(scope="session")
-def pupil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pupil]:
+def learner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learner]:
     """Removed with its stack after the last lesson."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
-    with school(tmp_path_factory.mktemp("school", numbered=False), "containers") as pupil:
-        yield pupil
+    with school(tmp_path_factory.mktemp("school", numbered=False), "containers") as learner:
+        yield learner

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pyte
 import pytest
 
-from lessons.pupils.school import Pupil
+from lessons.learners.school import Learner
 from tests.stack import REPO
 from tests.support.wait import wait_until
 
@@ -72,24 +72,24 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(pupil: Pupil) -> Iterator[Terminal]:
-    pupil.begin(1)
-    if not (pupil.folder / ".venv").exists():
-        (pupil.folder / ".venv").symlink_to(REPO / ".venv")  # as a copy of a class has it
+def terminal(learner: Learner) -> Iterator[Terminal]:
+    learner.begin(1)
+    if not (learner.folder / ".venv").exists():
+        (learner.folder / ".venv").symlink_to(REPO / ".venv")  # as a copy of a class has it
     terminal = Terminal(
-        "make", "learn", "LESSON=1", folder=str(pupil.folder), environment=pupil.stack.environment
+        "make", "learn", "LESSON=1", folder=str(learner.folder), environment=learner.stack.environment
     )
     yield terminal
     terminal.close()
 
 
-def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Terminal) -> None:
+def test_a_lesson_from_its_first_line_to_the_next(learner: Learner, terminal: Terminal) -> None:
     terminal.wait_for("Not done yet: You have not requested /media/fox.svg")
-    assert f"/media/fox.svg?{pupil.word}" in terminal.text
+    assert f"/media/fox.svg?{learner.word}" in terminal.text
     assert "Traceback" not in terminal.text
-    pupil.get("/media/fox.svg?WORD")
+    learner.get("/media/fox.svg?WORD")
     terminal.wait_for("One request was a miss. Request the same URL again")
-    pupil.do_lesson_1()
+    learner.do_lesson_1()
     terminal.wait_for("One question is left.*a b c d answer")
     assert "Lesson 1: First hit" in terminal.text  # the task is still there
     terminal.press("h")
@@ -106,16 +106,16 @@ def test_a_lesson_from_its_first_line_to_the_next(pupil: Pupil, terminal: Termin
     terminal.press("2\r")
     terminal.wait_for("Lesson 2: How long is fresh.*(in use is the shipped one|You have not requested)")
 
-    pupil.edit("varnish/media.vcl", "ttl = 12h", "ttl = 60s")
+    learner.edit("varnish/media.vcl", "ttl = 12h", "ttl = 60s")
     terminal.wait_for("is saved, but Varnish has not loaded it|do that before you change the rule")
     terminal.press("r")
     terminal.wait_for("Restoring the shipped files and loading them")
     terminal.wait_for("The shipped configuration is restored")
-    pupil.edited = False
+    learner.edited = False
     terminal.press("q")
     assert terminal.program.wait(60) == 0
 
 
-def test_without_a_terminal(pupil: Pupil) -> None:
-    code, said = pupil.run("bin/lesson", "learn", "1")
+def test_without_a_terminal(learner: Learner) -> None:
+    code, said = learner.run("bin/lesson", "learn", "1")
     assert (code, "make learn needs a terminal" in said) == (2, True)
