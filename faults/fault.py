@@ -24,7 +24,7 @@ class Fault:
     commands: tuple[str, str]  # bash, with the functions of commands.sh: what breaks, and what mends
     lasts: float  # seconds from one to the other; 0: it mends itself
     may_fail: frozenset[str]  # kinds of requests; all others must not
-    heals: float  # seconds from the mend, or the break, until no request fails
+    heals: float  # seconds after the repair, or the fault if it repairs itself, until no request fails
     loses: str = ""  # what is lost in between
     complaint: str = ""  # what a visitor writes; with one it can be drawn, for lesson 19
     shows: str = ""  # a visitor's command, which fails while it is broken; with $HTTP_PORT

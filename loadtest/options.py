@@ -115,7 +115,7 @@ def add(parser: LocustArgumentParser) -> None:
     option("direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
     option("app-port", type=port, default=18000, help="port of alone.app, then nginx.app", **hidden)
     option("proxy-port", type=port, default=8001, help="port of the crawlers (8001)", **hidden)
-    # An option, because workers get these from the master.
+    # An option, not a variable: the master sends its options to the workers.
     option("app-host", default=topologies.app_host(), help="Host header for your own application", **hidden)
     option("policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)
     option("shape", help="load shape of a run without the web UI", **hidden)

@@ -28,7 +28,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, force_terminal=True)  # bin/lesson has looked
-        self._shown: dict[int, Line] = {}  # by the row where it begins
+        self._shown: dict[int, Line] = {}  # each line on the screen, by its first row
         self._size = (0, 0)
 
     @contextlib.contextmanager

@@ -88,7 +88,7 @@ class Schedule(OpenModel):
             self.samples.record("start", since(due))
             try:
                 fault = None if visitor.visit() else "the page or a file failed"
-            except Exception as error:  # Locust reports those of its tasks, and this is beside them
+            except Exception as error:  # Locust reports exceptions of tasks only; this is none
                 self.environment.events.user_error.fire(
                     user_instance=self, exception=error, tb=error.__traceback__
                 )

@@ -51,7 +51,10 @@ def start_logging(traces: Path | None = None) -> None:
 
 
 def observer(write: Callable[[bytes], None], only: str = "") -> ILogObserver:
-    """Return an observer that writes `{"time", "level", "event", ...fields}`, if `only` of marked events."""
+    """Return an observer that writes `{"time", "level", "event", ...fields}`.
+
+    If `only` is set, it writes only marked events.
+    """
 
     @implementer(ILogObserver)
     class Observer:

@@ -99,7 +99,7 @@ class Report:
     mean: float
     highest: float
     deviation: float
-    durations: Sequence[float]  # of every connection, rounded up, from the histogram of -v -v
+    durations: Sequence[float]  # from httperf's histogram (-v -v): of all connections, rounded up
 
     @classmethod
     def read(cls, printed: str) -> Self:

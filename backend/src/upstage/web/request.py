@@ -51,7 +51,7 @@ FROM_PROXIES = (
     b"traceparent",
 )
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
-# What asked: the span, and whether its trace is kept (https://www.w3.org/TR/trace-context/#traceparent-header).
+# The parent span, and the sampled flag (https://www.w3.org/TR/trace-context/#traceparent-header).
 TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-([0-9a-f]{16})-(0[01])")
 # Milliseconds from which a request is traced, unless it was meant to wait: a little less than for nginx
 # (nginx/observe/http.conf.template), whose time contains this one.
