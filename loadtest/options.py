@@ -28,19 +28,33 @@ def add(parser: LocustArgumentParser) -> None:
     own["run_time"].type = run_time
     own["web_base_path"].type = lambda path: path.rstrip("/")
 
-    def option(name: str, **more: Any) -> None:
-        parser.add_argument(f"--{name}", env_var=f"LOADTEST_{name.upper().replace('-', '_')}", **more)
+    for declare in (declare_visits, declare_rates, declare_measurements, declare_addresses):
+        declare(parser)
 
+
+def option(parser: LocustArgumentParser, name: str, **more: Any) -> None:
+    """Declare an option that an environment variable can set, too."""
+    parser.add_argument(f"--{name}", env_var=f"LOADTEST_{name.upper().replace('-', '_')}", **more)
+
+
+def declare_visits(parser: LocustArgumentParser) -> None:
+    """What the simulated users visit, and as whom."""
     option(
+        parser,
         "topology",
         choices=topologies.hosts(),
         default=topologies.DEFAULT,
         help="path through the stack, chosen by the Host header of every request",
     )
     option(
-        "stage", type=str, default="load", help="ID of the stage to visit; the stage load is there for this"
+        parser,
+        "stage",
+        type=str,
+        default="load",
+        help="ID of the stage to visit; the stage load is there for this",
     )
     option(
+        parser,
         "paths",
         type=paths_file,
         default="",
@@ -48,13 +62,14 @@ def add(parser: LocustArgumentParser) -> None:
         "on Locust's page, its name in loadtest/mine",
     )
     option(
+        parser,
         "audience",
         choices=AUDIENCES,
         default=AUDIENCES[0],
         help="reloads: load the stage again every few seconds; stays: remain connected for 5 to 10 minutes",
     )
-    option("chat-rate", type=within(0, 6000), default=2.0, help="chat lines per user and minute")
-    option("player", default="", help="account for the class Player; empty: the stack's own")
+    option(parser, "chat-rate", type=within(0, 6000), default=2.0, help="chat lines per user and minute")
+    option(parser, "player", default="", help="account for the class Player; empty: the stack's own")
     # No environment variable: the page's source contains the default of every field, a secret one included.
     parser.add_argument(
         "--password",
@@ -62,7 +77,12 @@ def add(parser: LocustArgumentParser) -> None:
         is_secret=True,
         help="password of the Player's account",
     )
+
+
+def declare_rates(parser: LocustArgumentParser) -> None:
+    """Visits and crawlers at a rate of their own."""
     option(
+        parser,
         "arrivals",
         type=within(0, MOST_ARRIVALS, "number of visits per second"),
         default=0.0,
@@ -70,55 +90,87 @@ def add(parser: LocustArgumentParser) -> None:
         "Compare measures the other classes first; Capacity has only those",
     )
     option(
+        parser,
         "arrival-times",
         choices=ARRIVAL_TIMES,
         default=CONSTANT,
         help="gaps between arrivals: all the same, or by chance, as of visitors unknown to each other",
     )
     option(
+        parser,
         "crawl",
         type=within(0, MOST_CRAWLED, "number of requests per second"),
         default=0.0,
         help="requests per second of all crawlers (class Crawler), beside the other classes; 0: none",
     )
     option(
+        parser,
         "crawl-addresses",
         type=within(1, MOST_ADDRESSES, "number of addresses", int),
         default=1000,
         help="addresses that the crawlers have together, each with limits of its own",
     )
     option(
+        parser,
         "robots",
         choices=ROBOTS,
         default=IGNORE,
         help="ignore: crawlers ask for anything, with invented queries; obey: only for what robots.txt "
         "allows, each address as often as its Crawl-delay allows",
     )
+
+
+def declare_measurements(parser: LocustArgumentParser) -> None:
+    """What a run measures, and for how long."""
     option(
+        parser,
         "misses",
         choices=MISSES,
         default=FAIL,
         help="files that no cache had, after warm-up: failed samples, or only counted (always by Compare)",
     )
     option(
+        parser,
         "topologies",
         type=topology_list,
         default=topologies.COMPARED,
         help="shape Compare: the topologies, one after another",
     )
     seconds, warm_up = (within(least, 3600, "number of seconds") for least in (1, 0))
-    option("seconds", type=seconds, default=30.0, help="Compare and Capacity: seconds of each measurement")
-    option("warm-up", type=warm_up, default=5.0, help="Compare and Capacity: seconds before a measurement")
+    option(
+        parser,
+        "seconds",
+        type=seconds,
+        default=30.0,
+        help="Compare and Capacity: seconds of each measurement",
+    )
+    option(
+        parser,
+        "warm-up",
+        type=warm_up,
+        default=5.0,
+        help="Compare and Capacity: seconds before a measurement",
+    )
+
+
+def declare_addresses(parser: LocustArgumentParser) -> None:
+    """Ports and names that only the commands of the stack set."""
     port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}
-    option("stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
-    option("direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
-    option("app-port", type=port, default=18000, help="port of alone.app, then nginx.app", **hidden)
-    option("proxy-port", type=port, default=8001, help="port of the crawlers (8001)", **hidden)
+    option(parser, "stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
+    option(parser, "direct-port", type=port, default=8081, help="port of direct.localhost (8081)", **hidden)
+    option(parser, "app-port", type=port, default=18000, help="port of alone.app, then nginx.app", **hidden)
+    option(parser, "proxy-port", type=port, default=8001, help="port of the crawlers (8001)", **hidden)
     # An option, not a variable: the master sends its options to the workers.
-    option("app-host", default=topologies.app_host(), help="Host header for your own application", **hidden)
-    option("policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)
-    option("shape", help="load shape of a run without the web UI", **hidden)
+    option(
+        parser,
+        "app-host",
+        default=topologies.app_host(),
+        help="Host header for your own application",
+        **hidden,
+    )
+    option(parser, "policy-port", type=port, default=13000, help="port of the Flash policy (13000)", **hidden)
+    option(parser, "shape", help="load shape of a run without the web UI", **hidden)
 
 
 def topology_list(text: str) -> str:
