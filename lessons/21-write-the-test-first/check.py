@@ -1,6 +1,7 @@
 """A VTC that fails without the rule and passes with it; then the rule itself."""
 
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from lessons.checking import REPO, Ask, Laboratory, Need, shipped
@@ -29,7 +30,9 @@ def check(lab: Laboratory, need: Need) -> None:
     """The test against three sets of rules, then the rule against new requests."""
     need((REPO / TEST).exists(), "no-test")
 
-    passes = passing(lab)
+    passes = passing(lab, RULES)
+    # Once more: that the machine is too busy is no mistake of the learner's.
+    passes |= passing(lab, {"right", "mine"} - passes)
     need("shipped" not in passes, "passes-without-rule")
     need("right" in passes, "fails-with-rule")
     need("no-query" not in passes, "drops-query")
@@ -47,12 +50,12 @@ def check(lab: Laboratory, need: Need) -> None:
     need("mine" in passes, "fails-with-mine")
 
 
-def passing(lab: Laboratory) -> set[str]:
-    """The rules with which the learner's test passes: RULES, and those that are saved here."""
+def passing(lab: Laboratory, names: Collection[str]) -> set[str]:
+    """Those of these RULES with which the learner's test passes."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, rule in RULES.items():
-            copy_rules(Path(folder) / name, rule)
-        tests = lab.evidence.passing(folder, [f"{name}/{TEST}" for name in RULES])
+        for name in names:
+            copy_rules(Path(folder) / name, RULES[name])
+        tests = lab.evidence.passing(folder, [f"{name}/{TEST}" for name in names]) if names else ()
         return {test.partition("/")[0] for test in tests}
 
 
