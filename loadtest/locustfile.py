@@ -162,5 +162,4 @@ def set_up(environment: Environment, **_: object) -> None:
         additions = (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, metrics, page)
         for addition in additions:
             addition.install(environment, environment.web_ui)
-    else:
-        metrics.publish(environment)
+    metrics.publish(environment)

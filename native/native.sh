@@ -136,7 +136,7 @@ answers() { .venv/bin/python native/health.py "$@"; }
 wait_for_native_health() {
     local log
     for _ in {1..150}; do
-        if native_health "$1"; then return; fi
+        if native_health "$1"; then return 0; fi # 0: in a trap it would be the status before
         sleep 0.2
     done
     log=$(tail -n 20 "$NATIVE_RUN/log/$1.log")

@@ -80,13 +80,13 @@ sub vcl_synth {
 
 sub write_report {
     # What an application of your own has said stays.
-    if (resp.http.Cache-Status) {
+    if (resp.http.Cache-Status ~ ".") {
         std.collect(resp.http.Cache-Status);
         set resp.http.Cache-Status = resp.http.Cache-Status + ", " + req.http.Cache-Status;
     } else {
         set resp.http.Cache-Status = req.http.Cache-Status;
     }
-    if (resp.http.Server-Timing) {
+    if (resp.http.Server-Timing ~ ".") {
         std.collect(resp.http.Server-Timing);
         set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"", "} + resp.http.Server-Timing;
     } else {

@@ -51,7 +51,8 @@ renew_behind_nginx() {
     if grep -qx "nginx $made" <<<"$1"; then return; fi
     mapfile -t others < <(containers_services | grep -vx nginx | grep -xFf <(docker compose config --services))
     step "Renewing what is behind nginx"
-    docker compose up -d --no-deps --wait "${others[@]}" >".run/logs/behind-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null ||
+    [ ${#others[@]} -gt 0 ] || return 0
+    docker compose up -d --no-deps --wait --wait-timeout 120 "${others[@]}" >".run/logs/behind-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null ||
         say "Not all of it is healthy yet."
 }
 
@@ -179,9 +180,9 @@ stack_start() {
     local id
     id=$(container_ids "$1" --all | head -n 1)
     [ -n "$id" ] || die "There is no container of $1. Type: make up"
-    docker start "$id" >/dev/null || return
+    docker start "$id" >/dev/null || return 1 # without a number, in a trap, it would be the status before
     for _ in {1..240}; do
-        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return 0; fi # 0: in a trap it would be the status before
+        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return 0; fi
         sleep 0.5
     done
     die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"
@@ -242,8 +243,10 @@ name_own_files() {
         line=${line//\/etc\/nginx\/generated\//nginx\/}
         line=${line//\/etc\/nginx\/certificates/${TLS_FOLDER:-certificates}}
         line=${line//\/etc\/varnish\//varnish\/}
+        line=${line//\/etc\/starter\//starter\/varnish\/}
+        line=${line//\/tmp\/varnish\/rules.vcl/extras\/app\/rules.vcl}
         file=$(grep -oE '(starter/)?nginx/[^ :"]+\.conf' <<<"$line" | head -n 1) || true
-        if [ -n "$file" ] && [ ! -e "$file" ]; then line=${line//"$file"/"$file.template"}; fi
+        if [ -n "$file" ] && [ -e "$file.template" ]; then line=${line//"$file"/"$file.template"}; fi
         say "$line"
     done
 }

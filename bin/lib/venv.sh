@@ -14,7 +14,8 @@ ensure_venv() {
     # What an interrupt has left half-made is made again.
     if [ ! -x .venv/bin/pip ] || [ -e .venv/unfinished ]; then python3 -m venv --clear .venv; fi
     touch .venv/unfinished
-    quietly "pip-$(basename "$(dirname "$lock")")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+    (quietly "pip-$(basename "$(dirname "$lock")")" .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r "$lock") ||
+        { rm .venv/unfinished && exit 1; } # pip itself has failed, and left what was there
     # A `target` in the user's pip.conf leads elsewhere.
     .venv/bin/pip show -q "$(sed -n '1s/==.*//p' "$lock")" 2>/dev/null || die "pip has not installed $lock into .venv. Its settings: pip config list"
     touch "$stamp"

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from lessons.checking import Laboratory, Need, Question
 
-# Any service may have been restarted, Prometheus as well: it keeps its figures in a volume.
-
 HOUR = 3600  # seconds for which the check looks back
 FIRING = 'ALERTS{alertstate="firing"}'
 # The rate of half a minute, which begins before the fault: the fault itself may end the load.

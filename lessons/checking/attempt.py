@@ -3,7 +3,7 @@
 import json
 import secrets
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from .errors import StartAgain
@@ -54,7 +54,8 @@ class Attempt:
             kept = json.loads(file.read_text())
             if kept.get("best"):
                 kept["best"] = Result(**kept["best"])
-            return cls(**kept)
+            known = {field.name for field in fields(cls)}  # an earlier release kept more
+            return cls(**{name: value for name, value in kept.items() if name in known})
         except (ValueError, TypeError, AttributeError) as error:
             raise StartAgain(f"{file} is damaged ({error}). Remove it, and begin the lesson again.") from None
 

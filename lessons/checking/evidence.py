@@ -1,4 +1,4 @@
-"""What the running stack shows: logs, counters, loaded configuration, and answers to the checks' requests."""
+"""What the running stack shows: logs, loaded configuration, and answers to the checks' requests."""
 
 import gzip
 import http.client

@@ -24,7 +24,7 @@ def judge(lesson: Lesson, lab: Laboratory) -> None:
 
 
 def same_stack(lesson: Lesson, lab: Laboratory) -> None:
-    """Raise StartAgain if the stack no longer has the evidence of the lab."""
+    """Raise StartAgain if the stack no longer has the evidence of the attempt."""
     again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
     restarted = sorted(lab.restarted() - lesson.names("restarts"))
     if restarted:

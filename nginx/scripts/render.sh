@@ -205,4 +205,10 @@ for name in $THEATRES; do
 done
 
 # fingerprint: a checksum of everything that nginx reads at startup or reload.
-fingerprint() { { nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY"; } | cksum; }
+# (nginx -T prints no script, and not what a script reads.)
+fingerprint() {
+    {
+        nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY" &&
+            find "$GENERATED_FOLDER/starter" -name 'headers.js*' -exec cat {} +
+    } | cksum
+}

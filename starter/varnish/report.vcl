@@ -29,7 +29,7 @@ sub vcl_backend_fetch {
 
 sub vcl_deliver {
     # Behind what the application, or a cache in it, has said.
-    if (resp.http.Cache-Status) {
+    if (resp.http.Cache-Status ~ ".") {
         std.collect(resp.http.Cache-Status);
         set resp.http.Cache-Status = resp.http.Cache-Status + ", ";
     }

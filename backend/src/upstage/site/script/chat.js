@@ -19,10 +19,10 @@ export function makeChat({ log, form, hint, me, catalogue, send, onWaiting }) {
     // The lines from the server replace the log, also after a reconnect.
     LOAD_CHAT: ({ chat = "" }) => {
       const lines = chat.split("\n").filter((text) => text.trim()).map(spokenText);
-      const [lost] = unheard.lost(lines.join("\n"));
-      if (lost) {
-        form.elements.message.value ||= lost;
-        advise("The connection broke before this line was heard.");
+      const lost = unheard.lost(lines);
+      if (lost.length) {
+        form.elements.message.value ||= lost[0];
+        advise(`The connection broke before this was heard: ${lost.join(" / ")}`);
       }
       log.replaceChildren(...lines.map(replayed));
       following = true;
@@ -70,7 +70,10 @@ export function makeChat({ log, form, hint, me, catalogue, send, onWaiting }) {
     const { mode, fields, notes } = interpret(text, { me, catalogue, manner: manner.value });
     if (mode && !fits(mode, fields)) return advise("That is too long for one line. Please say it in two.");
     if (mode) send(mode, fields);
-    if (mode in SPOKEN) unheard.add(fields[SPOKEN[mode]]);
+    if (mode in SPOKEN) {
+      unheard.add(spokenText(fields[SPOKEN[mode]]));
+      follow();
+    }
     for (const note of notes ?? []) add(line("note", note));
     message.value = "";
   }

@@ -1,6 +1,6 @@
 // The reader's own lines that have not come back from the stage: shown as waiting, below all others.
 
-import { line } from "./lines.js";
+import { line, replayed } from "./lines.js";
 
 const PATIENCE = 2_000;
 
@@ -22,9 +22,10 @@ export function makeUnheard({ log, onWaiting }) {
     if (!lines.length) onWaiting(false);
   }
 
-  // A new connection has the whole chat. Returns what is not in it: it was never heard.
+  // A new connection has the whole chat. Returns what is no line of it: it was never heard.
   function lost(chat) {
-    const missing = lines.filter(({ text }) => !spaced(chat).includes(text));
+    const said = new Set(chat.map((text) => spaced(replayed(text).lastChild.data)));
+    const missing = lines.filter(({ text }) => !said.has(text));
     for (const one of lines.splice(0)) drop(one);
     return missing.map(({ text }) => text);
   }
