@@ -78,9 +78,9 @@ class Cluster:
             self.kubectl("rollout restart daemonset/nginx")
             self.kubectl("rollout status daemonset/nginx --timeout=120s")
 
-    def scale(self, varnishes: int) -> None:
-        self.kubectl(f"scale statefulset varnish --replicas={varnishes}")
-        self.kubectl("rollout status statefulset/varnish --timeout=120s")
+    def scale(self, name: str, pods: int) -> None:
+        self.kubectl(f"scale statefulset {name} --replicas={pods}")
+        self.kubectl(f"rollout status statefulset/{name} --timeout=120s")
 
     def ready(self, app: str) -> list[bool]:
         """Of each pod of a service, whether it is Ready."""
@@ -181,7 +181,7 @@ def test_a_load_balancer_leads_in(cluster: Cluster) -> None:
 def test_a_fourth_varnish_takes_only_its_own_share(cluster: Cluster) -> None:
     cluster.outcomes()
     before = cluster.outcomes()
-    cluster.scale(4)
+    cluster.scale("varnish", 4)
     cluster.follow()
     wait_until(lambda: "varnish-3" in names_in(cluster.outcomes()), within=60)
     after = cluster.outcomes()
@@ -189,7 +189,7 @@ def test_a_fourth_varnish_takes_only_its_own_share(cluster: Cluster) -> None:
     assert names_in({file: after[file] for file in moved}) == {"varnish-3"}
     assert len(moved) < 0.5 * len(FILES)
     assert all(after[file] == before[file] for file in FILES if file not in moved)  # hits, all of them
-    cluster.scale(3)
+    cluster.scale("varnish", 3)
     cluster.follow()
 
 
@@ -205,10 +205,14 @@ def test_nginx_is_ready_while_the_backend_restarts(cluster: Cluster) -> None:
     assert cluster.ready("nginx") == [True]
 
 
-def test_nginx_is_not_ready_while_no_page_can_be_answered(cluster: Cluster) -> None:
-    cluster.scale(0)
+def test_nginx_is_ready_as_long_as_varnish_or_upstage_answers(cluster: Cluster) -> None:
+    cluster.scale("varnish", 0)
+    wait_until(lambda: cluster.get("/admin/").status == 200, within=60, every=1)
+    assert cluster.ready("nginx") == [True]
+    cluster.scale("backend", 0)
     wait_until(lambda: cluster.ready("nginx") == [False], within=60, every=1)
     assert cluster.get("/admin/").status == 503
-    cluster.scale(3)
+    cluster.scale("backend", 1)
+    cluster.scale("varnish", 3)
     cluster.follow()
     wait_until(cluster.is_ready, within=60, every=1)
