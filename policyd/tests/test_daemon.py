@@ -235,7 +235,7 @@ def test_what_prevents_a_start_is_named(tmp_path: Path) -> None:
             (f"--file {pipe}", f"{pipe}:1: not well-formed XML: no element found"),
             ("--host 192.0.2.1", "cannot listen on 192.0.2.1: Cannot assign"),
             (f"--host {LOCAL} --port {other.getsockname()[1]}", f"cannot listen on {LOCAL}: Address already"),
-            ("--unix /nonexistent/x", "cannot listen on /nonexistent/x: No such file or directory"),
+            (f"--unix {tmp_path}/none/x", f"cannot listen on {tmp_path}/none/x: No such file or directory"),
             (f"--unix {bad}", f"cannot listen on {bad}: Address already in use"),  # not a socket, so it stays
         ):
             result = run("--file", str(SHIPPED), "--port", "0", *options.split())
