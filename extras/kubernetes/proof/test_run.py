@@ -207,11 +207,11 @@ def test_nginx_is_ready_while_the_backend_restarts(cluster: Cluster) -> None:
 
 def test_nginx_is_ready_as_long_as_varnish_or_upstage_answers(cluster: Cluster) -> None:
     cluster.scale("varnish", 0)
-    wait_until(lambda: cluster.get("/admin/").status == 200, within=60, every=1)
+    wait_until(lambda: cluster.get("/").status == 200, within=60, every=1)
     assert cluster.ready("nginx") == [True]
     cluster.scale("backend", 0)
     wait_until(lambda: cluster.ready("nginx") == [False], within=60, every=1)
-    assert cluster.get("/admin/").status == 503
+    assert cluster.get("/").status == 503
     cluster.scale("backend", 1)
     cluster.scale("varnish", 3)
     cluster.follow()
