@@ -241,7 +241,7 @@ def test_guessing_at_many_accounts_locks_the_address(login: Login) -> None:
     for turn in range(login_limits.ADDRESS[0]):
         assert login.token("learner29", "learner29", GUESSER)
         fail(login, CLASS[turn % 20], GUESSER, 1)
-    for name in ("learner25", "nobody"):
+    for name in ("learner25", "unknown"):
         with pytest.raises(login_limits.TooManyFailures):
             login.token(name, name, GUESSER)
     assert login.token("learner25", "learner25", HOME)

@@ -16,7 +16,8 @@ from upstage.net.connection import Connections
 from upstage.net.lane import Lane
 from upstage.web.channel import Channel
 from upstage.web.headers import host_name
-from upstage.web.request import Node, Page, Site
+from upstage.web.nodes import Node, Page
+from upstage.web.request import Site
 from upstage.web.templates import Pages
 from upstage.web.websocket import WebSocketEndpoint
 

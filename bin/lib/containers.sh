@@ -50,8 +50,8 @@ renew_behind_nginx() {
     made=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}}' "$(container_ids nginx | head -n 1)") || return 0
     if grep -qx "nginx $made" <<<"$1"; then return; fi
     mapfile -t others < <(containers_services | grep -vx nginx | grep -xFf <(docker compose config --services))
-    step "Renewing what is behind nginx"
     [ ${#others[@]} -gt 0 ] || return 0
+    step "Renewing what is behind nginx"
     docker compose up -d --no-deps --wait --wait-timeout 120 "${others[@]}" >".run/logs/behind-$COMPOSE_PROJECT_NAME.log" 2>&1 </dev/null ||
         say "Not all of it is healthy yet."
 }

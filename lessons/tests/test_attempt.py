@@ -1,5 +1,7 @@
 """What is kept of an attempt."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 from unittest.mock import create_autospec
 
@@ -38,6 +40,13 @@ def test_the_best_result_stays() -> None:
     assert Attempt("k2", 3.0, {}, best=first.result).result == first.result
     assert Attempt("k2", 3.0, {}, answers=4, done=5.0, best=first.result).result == first.result
     assert Attempt("k2", 3.0, {}).result is None
+
+
+def test_what_an_earlier_release_has_kept_besides_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "01.json"
+    kept = Attempt("k1", 1.0, {}, answers=1, done=2.0)
+    file.write_text(json.dumps(asdict(kept) | {"counters": {}}))
+    assert Attempt.load(file) == kept
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"word": "k1"}', '{"unknown": 1}'])

@@ -318,6 +318,20 @@ def test_what_scripts_ask_for_has_copies_of_its_own() -> None:
         assert {request.headers.get("x-unusual") for request in server.varnish.requests} == {None}
 
 
+def test_a_reload_brings_a_change_of_the_list_of_headers() -> None:
+    with Site() as server:
+        server.start()
+
+        def unusual() -> str | None:
+            server.request("/", HOST, "GET", None, b"", "", x_theme="1")
+            return server.varnish.requests[-1].headers.get("x-unusual")
+
+        assert unusual() == "x-theme"
+        server.edit("../starter/nginx/headers.txt", "sent     Accept ", "sent     X-Theme Accept ")
+        assert server.run_script("reload.sh").stdout == ""
+        wait_until(lambda: unusual() is None, within=5)
+
+
 def test_what_varnish_has_no_place_for_or_cannot_answer_goes_straight_to_the_application(site: Site) -> None:
     site.varnish.answer = lambda _: response("", "503 Busy", x_accel_redirect="@straight")
     assert site.request("/poll?x=1", HOST).text == "app"

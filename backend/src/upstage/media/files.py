@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from upstage.media import svg
 from upstage.stage.pixels import TooLarge, size_of
@@ -42,14 +43,13 @@ def format_of(path: Path) -> Format:
         head = file.read(4096)
         file.seek(max(size - 16, 0))
         tail = file.read()
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        whole = head[12:16] == b"IHDR" and tail.endswith(b"IEND\xaeB`\x82")
-        return _picture(path, PNG, whole)
-    if head.startswith(b"\xff\xd8\xff"):
-        return _picture(path, JPEG, b"\xff\xd9" in tail)
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        whole = size > 13 and tail.rstrip(b"\0").endswith(b";")
-        return _picture(path, GIF, whole)
+        file.seek(0)
+        if head.startswith(b"\x89PNG\r\n\x1a\n"):
+            return _picture(PNG, file, head[12:16] == b"IHDR" and tail.endswith(b"IEND\xaeB`\x82"))
+        if head.startswith(b"\xff\xd8\xff"):
+            return _picture(JPEG, file, b"\xff\xd9" in tail)
+        if head.startswith((b"GIF87a", b"GIF89a")):
+            return _picture(GIF, file, size > 13 and tail.rstrip(b"\0").endswith(b";"))
     if head.startswith(b"OggS"):
         return _whole(OGG, head[28:35] == b"\x01vorbis" or head[28:36] == b"OpusHead")
     if head.startswith(b"ID3") or _is_mpeg_frame(head):
@@ -69,10 +69,9 @@ def _whole(format: Format, whole: bool) -> Format:
     return format
 
 
-def _picture(path: Path, format: Format, whole: bool) -> Format:
+def _picture(format: Format, file: BinaryIO, whole: bool) -> Format:
     try:
-        with path.open("rb") as file:
-            return _whole(format, whole and all(size_of(file)))
+        return _whole(format, whole and all(size_of(file)))
     except TooLarge as error:
         raise BadMedia(str(error)) from None
 

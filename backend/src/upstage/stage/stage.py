@@ -96,9 +96,8 @@ class Stage:
     volunteer: bool = False
     listed: bool = True  # in the lists of stages
     members: set[Member] = field(default_factory=set)
-    _hearing: dict[Member, bool] = field(
-        default_factory=dict
-    )  # who has its set-up, and whether it is a player
+    # The members that have had their set-up, and whether each is a player.
+    _hearing: dict[Member, bool] = field(default_factory=dict)
     _counts_due: bool = False  # whether the new counts will be sent in a moment
 
     @property

@@ -20,8 +20,9 @@ from upstage.state.passwords import Busy, PasswordError, Passwords
 from upstage.state.records import Account, RecordError
 from upstage.web.forms import FIELD, SESSION, FormTokens, is_from_a_program, read_form, session_of, set_cookie
 from upstage.web.headers import same_origin
+from upstage.web.nodes import Node, redirect
 from upstage.web.pages import stage_list
-from upstage.web.request import Node, SiteRequest, redirect
+from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 from upstage.web.webcam import Frames
 

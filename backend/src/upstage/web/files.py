@@ -11,7 +11,7 @@ from twisted.web.static import NoRangeStaticProducer, SingleRangeStaticProducer
 from upstage.net.purge import ALL_MEDIA, tag_of
 from upstage.web.conditions import Validators, precondition, span
 from upstage.web.headers import header
-from upstage.web.request import Node
+from upstage.web.nodes import Node
 from upstage.web.templates import Pages
 
 # The system's table is not used: containers often have none, and responses must not depend on it.

@@ -9,7 +9,7 @@ from twisted.web.server import Request
 
 from upstage.stage.stages import Stages
 from upstage.web.headers import header
-from upstage.web.request import Page
+from upstage.web.nodes import Page
 from upstage.web.templates import Pages
 
 SLOW = 0.3  # seconds; without blocking, so a thousand of these requests take no longer than one

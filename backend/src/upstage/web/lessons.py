@@ -10,7 +10,7 @@ from upstage.state.progress import Result
 from upstage.web.course import Course, Lesson
 from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
 from upstage.web.markdown import with_word
-from upstage.web.request import Node, Page, redirect
+from upstage.web.nodes import Node, Page, redirect
 from upstage.web.templates import Pages
 
 TAG = ALL_LESSONS.encode()  # for the cache in front: `upstage lessons` purges it

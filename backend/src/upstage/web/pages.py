@@ -5,8 +5,8 @@ from twisted.web.server import Request
 
 from upstage.stage.stage import Stage
 from upstage.stage.stages import Stages
-from upstage.web.request import ErrorPage, Node, Page, redirect
-from upstage.web.templates import Pages
+from upstage.web.nodes import Node, Page, redirect
+from upstage.web.templates import ErrorPage, Pages
 
 # All visitors get the same page, which may be a second old: live content comes over the socket.
 SHARED = b"max-age=0, s-maxage=1"

@@ -1,15 +1,14 @@
 """The rules for every request: bounded bodies, our own error pages, one log line each."""
 
-import inspect
 import ipaddress
 import re
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextvars import copy_context
 from http import HTTPStatus
 from io import BytesIO
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import ITCPTransport
@@ -25,8 +24,8 @@ from upstage.stage.limits import client_of
 from upstage.state.records import NotWritten
 from upstage.state.steps import Steps, current
 from upstage.web.channel import Channel
-from upstage.web.headers import PAGE_CSP, header, host_name
-from upstage.web.templates import Pages
+from upstage.web.headers import PAGE_CSP, header
+from upstage.web.templates import ErrorPage, Pages
 
 MAX_FORM = 64 * 1024  # bytes of a request body; no form of this site needs more
 HEADERS = {
@@ -58,7 +57,6 @@ TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-([0-9a-f]{16})-(0[01])")
 SLOW = 90
 
 Later = Coroutine[Deferred[Any], Any, bytes | int]  # a response that is not ready yet
-T = TypeVar("T")
 
 log = Logger()
 
@@ -331,76 +329,3 @@ class Site(server.Site):
         # others.
         if isinstance(request, SiteRequest) and request.path != HEALTH:
             request.log_line(request.code)
-
-
-class Node(Resource):
-    """A node of the URL tree: serves its own methods, HEAD like GET, and error pages for everything else."""
-
-    def __init__(self, pages: Pages) -> None:
-        super().__init__()
-        self.pages = pages
-
-    def getChild(self, path: bytes, request: server.Request) -> Resource:
-        return ErrorPage(self.pages, 404)
-
-    def render(self, request: server.Request) -> bytes | int:
-        """Call `render_GET` or `render_POST`, if there is one."""
-        verb = "GET" if request.method == b"HEAD" else request.method.decode("latin-1")
-        method = getattr(self, f"render_{verb}", None)
-        if method is None:
-            methods = {"GET": "GET, HEAD", "POST": "POST"}
-            allowed = [text for verb, text in methods.items() if hasattr(self, f"render_{verb}")]
-            if not allowed:  # an inner node without a page of its own
-                return self.pages.error(request, 404)
-            request.setHeader(b"allow", ", ".join(allowed).encode())
-            if verb == "OPTIONS":
-                return b""
-            return self.pages.error(request, 405)
-        answer: bytes | int | Later = method(request)
-        if inspect.iscoroutine(answer):
-            return cast(SiteRequest, request).answer_later(answer)
-        return cast(bytes | int, answer)
-
-
-class Page(Node):
-    """A page: the function `get` makes its response to GET and HEAD."""
-
-    def __init__(self, pages: Pages, get: Callable[[server.Request], bytes | int | Later]) -> None:
-        super().__init__(pages)
-        self.render_GET = get
-
-
-class ErrorPage(Node):
-    """An error page from the template `error.html`, for every method."""
-
-    def __init__(self, pages: Pages, status: int) -> None:
-        super().__init__(pages)
-        self.isLeaf = True
-        self._status = status
-
-    def render(self, request: server.Request) -> bytes:
-        return self.pages.error(request, self._status)
-
-
-async def held(request: SiteRequest, ready: Deferred[T]) -> T:
-    """A long poll: wait for `ready` while the request stays open; cancel it if the client disconnects."""
-    request.waits = True
-    request.notifyFinish().addErrback(lambda _: ready.cancel())
-    return await ready
-
-
-def redirect(request: Request, path: str) -> bytes:
-    """Answer 302 to `path` on our own bound port, as UpStage does; nginx rewrites the Location.
-
-    The body contains no URL, because nginx would not rewrite that. HTTP/1.0 without Host gets 400.
-    """
-    name = host_name(request)
-    request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-    if name is None:
-        request.setResponseCode(400)
-        request.setHeader(b"cache-control", b"no-store")
-        return b"The Host header is missing.\n"
-    port = cast(SiteRequest, request).port
-    request.setResponseCode(302)
-    request.setHeader(b"location", f"http://{name}:{port}{path}".encode())
-    return b"Moved.\n"

@@ -4,7 +4,8 @@ import re
 
 from upstage.media.speech import Speaker
 from upstage.web.files import FOR_EVER, MEDIA_CSP, serve
-from upstage.web.request import Node, SiteRequest, held
+from upstage.web.nodes import Node, held
+from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 
 MAX_WAITING = 5000  # requests: without a cache in front, each client sends its own

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from twisted.web.resource import Resource
 from twisted.web.server import Request
 
 from upstage.web.headers import PAGE_CSP
@@ -103,3 +104,16 @@ def _version_of(site: Path) -> str:
                 digest.update(f"{path.relative_to(site).as_posix()} {len(content)}\n".encode())
                 digest.update(content)
     return digest.hexdigest()[:12]
+
+
+class ErrorPage(Resource):
+    """An error page from the template `error.html`, for every method."""
+
+    def __init__(self, pages: Pages, status: int) -> None:
+        super().__init__()
+        self.isLeaf = True
+        self._pages = pages
+        self._status = status
+
+    def render(self, request: Request) -> bytes:
+        return self._pages.error(request, self._status)

@@ -7,8 +7,9 @@ from upstage.web.admin import AdminFolder, Signup, SiteContext
 from upstage.web.files import REVALIDATE, AssetFolder, MediaFolder, serve
 from upstage.web.lesson_pages import playbill, slow_page, welcome_page
 from upstage.web.lessons import LessonsFolder
+from upstage.web.nodes import Node, Page
 from upstage.web.pages import StagesFolder, stages_page
-from upstage.web.request import Node, Page, Site
+from upstage.web.request import Site
 from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
 from upstage.web.upload import Uploads

@@ -16,7 +16,8 @@ from twisted.internet.task import LoopingCall
 
 from upstage.net.slices import Slices
 from upstage.web.files import MEDIA_CSP, SEGMENT, serve
-from upstage.web.request import Node, SiteRequest, held
+from upstage.web.nodes import Node, held
+from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 
 EXAMINE = 0.67  # seconds between two checks of a file

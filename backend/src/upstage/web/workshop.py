@@ -13,7 +13,8 @@ from upstage.stage.players import AUDIENCE, Player
 from upstage.state.passwords import Busy, PasswordError
 from upstage.state.records import RecordError
 from upstage.web.admin import PrivateNode
-from upstage.web.request import SiteRequest, redirect
+from upstage.web.nodes import redirect
+from upstage.web.request import SiteRequest
 
 SAID = {
     "saved": "Saved. Everyone on the stage sees the change now.",

@@ -13,8 +13,8 @@ from upstage.media.files import BadMedia, check, publish
 from upstage.net.purge import Purge, tag_of
 from upstage.state.records import KINDS, Medium, NoRoom, NotWritten, RecordError
 from upstage.web.admin import SiteContext
-from upstage.web.request import ErrorPage, SiteRequest
-from upstage.web.templates import Pages
+from upstage.web.request import SiteRequest
+from upstage.web.templates import ErrorPage, Pages
 from upstage.web.upload import MAX_FILE, MAX_SU_FILE, Upload
 from upstage.web.workshop import Rejected, WorkshopNode
 

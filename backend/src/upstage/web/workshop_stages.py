@@ -11,8 +11,8 @@ from upstage.stage.things import WIDTH
 from upstage.state.records import KINDS, SOUND_TYPES, RecordError, StageRecord, Thing, new_stage
 from upstage.web.admin import SiteContext
 from upstage.web.pages import stage_list
-from upstage.web.request import ErrorPage, SiteRequest
-from upstage.web.templates import Pages
+from upstage.web.request import SiteRequest
+from upstage.web.templates import ErrorPage, Pages
 from upstage.web.workshop import WorkshopNode
 
 HERE = "/admin/workshop/stages"

@@ -19,12 +19,13 @@ export function makeChat({ log, form, hint, me, catalogue, send, onWaiting }) {
     // The lines from the server replace the log, also after a reconnect.
     LOAD_CHAT: ({ chat = "" }) => {
       const lines = chat.split("\n").filter((text) => text.trim()).map(spokenText);
-      const lost = unheard.lost(lines);
+      const replay = lines.map(replayed);
+      const lost = unheard.lost(replay.map((element) => element.lastChild.data));
       if (lost.length) {
         form.elements.message.value ||= lost[0];
         advise(`The connection broke before this was heard: ${lost.join(" / ")}`);
       }
-      log.replaceChildren(...lines.map(replayed));
+      log.replaceChildren(...replay);
       following = true;
       follow();
     },

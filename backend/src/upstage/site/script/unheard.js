@@ -1,6 +1,6 @@
 // The reader's own lines that have not come back from the stage: shown as waiting, below all others.
 
-import { line, replayed } from "./lines.js";
+import { line } from "./lines.js";
 
 const PATIENCE = 2_000;
 
@@ -22,9 +22,9 @@ export function makeUnheard({ log, onWaiting }) {
     if (!lines.length) onWaiting(false);
   }
 
-  // A new connection has the whole chat. Returns what is no line of it: it was never heard.
-  function lost(chat) {
-    const said = new Set(chat.map((text) => spaced(replayed(text).lastChild.data)));
+  // A new connection has the words of all lines. Returns the lines that are not among them: the stage has not had them.
+  function lost(words) {
+    const said = new Set(words.map(spaced));
     const missing = lines.filter(({ text }) => !said.has(text));
     for (const one of lines.splice(0)) drop(one);
     return missing.map(({ text }) => text);
