@@ -78,8 +78,9 @@ class Service:
     def copy_scripts(self) -> None:
         """Run the scripts from a copy, whose files a test may change."""
         self.scripts = self.folder / self.original.name
-        shutil.copytree(self.original, self.scripts, ignore=shutil.ignore_patterns("tests"))
-        (self.folder / "starter").symlink_to(self.original.parent / "starter")
+        for folder in (self.original, self.original.parent / "starter"):
+            copy = self.folder / folder.name
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("tests"))
 
     def environment(self, **settings: str) -> dict[str, str]:
         """The environment of the scripts."""
