@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from tests.support.checks import ran
+from tests.support.checks import REPO, ran
 from tests.support.origin import Origin
 from tests.support.wait import wait_until
 
@@ -78,7 +78,7 @@ class Service:
     def copy_scripts(self) -> None:
         """Run the scripts from a copy, whose files a test may change."""
         self.scripts = self.folder / self.original.name
-        for folder in (self.original, self.original.parent / "starter"):
+        for folder in (self.original, REPO / "starter"):  # nginx and Varnish include its files
             copy = self.folder / folder.name
             shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("tests"))
 
