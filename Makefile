@@ -1,6 +1,6 @@
 # Every command of the stack: bin/lib/commands.txt says what each does, and `make` alone prints that.
 .DEFAULT_GOAL := help
-.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-page class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock settings
+.PHONY: help up down clean status logs doctor reload purge reset mirror backup restore watch trace lessons learn lesson check faults break mend class class-status class-check class-reset class-down bundle slides load soak compare cluster-up cluster-status cluster-down cluster-demo lab bench test test-all lock settings
 
 export LC_ALL := C.UTF-8
 unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
@@ -93,10 +93,7 @@ class:
 class-status:
 	@bin/class status
 
-class-page:
-	@bin/class page
-
-class-check cluster-up cluster-status cluster-down cluster-demo:
+class-check class-page cluster-up cluster-status cluster-down cluster-demo:
 	@bin/gone $@
 
 class-reset:

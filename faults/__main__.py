@@ -106,7 +106,7 @@ def break_secretly(drawn_from: list[Fault]) -> int:
     print(
         f"A visitor writes: {fault.complaint}\n\n"
         f"This fails:\n    {os.path.expandvars(fault.shows)}\n\n"
-        "Find out what is broken, and mend it (lesson 19)."
+        "Find out what is broken, and mend it (lesson 17)."
     )
     return 0
 

@@ -50,16 +50,6 @@ class Line:
         return self.url.partition("?")[0]
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A client of a stage that the backend has disconnected."""
-
-    when: float  # seconds since 1970
-    reason: str  # laggard, flood, address ...
-    stage: str  # empty: it had not joined one
-    sent: int  # bytes that it was sent, read or not
-
-
 def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
     """The requests in nginx's log; those to classic.localhost have no times, because the format of 2011 has
     only seconds. Other lines are left out.
@@ -86,13 +76,6 @@ def backend_lines(log: Iterable[str]) -> Iterator[Line]:
                 parent=entry.get("parent", ""),
                 steps=entry.get("steps", {}),
             )
-
-
-def cuts(log: Iterable[str]) -> Iterator[Cut]:
-    """The clients that the backend has disconnected; other lines are left out."""
-    for entry in _entries(log):
-        if entry.get("event") == "cut off":
-            yield Cut(_seconds(entry), entry["reason"], entry.get("stage", ""), entry["sent"])
 
 
 def _entries(log: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from lessons.checking.lesson import lessons
 from lessons.learners.printed import in_section, solution
 from lessons.learners.school import Learner
+from lessons.lesson import lessons
 from tests.browsing import PICTURES, Visit, on_stage
 from tests.stack import REPO, Stack
 from tests.support.wait import wait_until

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from backend.tests.running_backend import PASSWORD, Backend
-from lessons.checking.lesson import LESSONS, lessons
+from lessons.lesson import LESSONS, lessons
 from tests.browsing import PICTURES, sign_in, unreadable, wider
 from tests.support.chromium import listen
 

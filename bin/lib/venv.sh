@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# One virtual environment for native mode, the tests, the labs and make learn; their lock files agree with each other (make lock).
+# One virtual environment for native mode, the tests and the labs; their lock files agree with each other (make lock).
 
 # ensure_venv LOCK: installs what LOCK lists into .venv, unless it is already installed.
 ensure_venv() {
@@ -20,17 +20,4 @@ ensure_venv() {
     .venv/bin/pip show -q "$(sed -n '1s/==.*//p' "$lock")" 2>/dev/null || die "pip has not installed $lock into .venv. Its settings: pip config list"
     touch "$stamp"
     rm .venv/unfinished
-}
-
-# ensure_rich: makes `python` one that has Rich, which draws make learn: that of .venv, or this machine's; else installs it.
-ensure_rich() {
-    local one
-    for one in .venv/bin/python python3; do
-        if "$one" -c 'import rich.markdown; rich.markdown.TableElement' 2>/dev/null; then
-            python[-1]=$one
-            return
-        fi
-    done
-    # shellcheck disable=SC2034  # used by the caller
-    (ensure_venv lessons/requirements.lock) && python[-1]=.venv/bin/python
 }

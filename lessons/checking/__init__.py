@@ -7,9 +7,9 @@ from logs.serverlogs import Line
 from logs.varnishlog import Request
 from proscenium.running import REPO
 
+from .checks import Need
 from .evidence import Ask
 from .laboratory import Laboratory, Probe, outcomes, site
-from .lesson import Need
 from .question import Question
 from .shipped import shipped
 

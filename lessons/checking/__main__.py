@@ -8,11 +8,12 @@ import os
 import sys
 import time
 
+from lessons.lesson import Lesson, gone, lessons
 from proscenium.running import REPO
 
 from .errors import StartAgain
 from .evidence import Evidence
-from .lesson import Lesson, as_typed, lessons
+from .printing import page
 from .progress import Progress
 from .shipped import restore
 
@@ -42,35 +43,38 @@ def run(progress: Progress, command: str, number: str) -> int:
     if command == "check" and number == "all":
         return print_results(progress)
     if command == "learn":
-        from .learn import learn  # the only command that needs a package
+        from .learn import learn  # the only command that needs a terminal
 
         return learn(find(number) if number else None)
     return begin(progress, find(number)) if command == "begin" else check(find(number))
 
 
 def find(number: str) -> Lesson:
-    """The lesson of that number. Raise StartAgain if there is none."""
-    found = {str(lesson.number): lesson for lesson in lessons()}
-    if number.lstrip("0") not in found:
-        raise StartAgain(f"Which lesson? LESSON=1 to LESSON={len(found)}; make lessons lists them.")
-    return found[number.lstrip("0")]
+    """The lesson of that number; one that is gone leads to another. Raise StartAgain if there is none."""
+    found = {lesson.number: lesson for lesson in lessons()}
+    wanted = int(number) if number.isdecimal() else 0
+    if leads := gone().get(wanted):
+        place = leads.get("page") or f"lesson {leads['lesson']}"
+        print(f"Lesson {wanted} is a part of {place} now.\n")
+        wanted = leads.get("lesson", 0)
+    if wanted not in found:
+        raise StartAgain("Which lesson? make lessons lists them, with their numbers.")
+    return found[wanted]
 
 
 def list_lessons(progress: Progress) -> int:
     """Print every lesson with its state."""
     for result in progress.results():
         print(f"{result['lesson']:3}  {result['state']:6} {result['title']}")
-    print("\nmake lesson LESSON=1 begins one; its page is lessons/NUMBER-NAME/README.md.")
-    print("make learn does all of it in one window: it watches what you do, and checks by itself.")
+    print("\nmake learn opens the first one that is not done, watches what you do, and checks by itself.")
+    print("Without it: make lesson LESSON=1, make check LESSON=1; a page is lessons/NUMBER-NAME/README.md.")
     return 0
 
 
 def begin(progress: Progress, lesson: Lesson) -> int:
     """Print the page up to the hint, with the attempt's word and this stack's ports."""
     attempt, note = progress.begin(lesson, bool(os.environ.get("AGAIN")))
-    print(f"Lesson {lesson.number}: {lesson.title}\n\n{as_typed(lesson.goal, attempt)}\n")
-    for heading in ("Do", "Look"):
-        print(f"{heading.upper()}\n{as_typed(lesson.section(heading), attempt)}\n")
+    print(f"{page(lesson, attempt)}\n")
     if note:
         print(note)
     if attempt.done:

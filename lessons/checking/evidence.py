@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlencode
 
-from logs.serverlogs import Cut, Line, backend_lines, cuts, nginx_lines
+from logs.serverlogs import Line, backend_lines, nginx_lines
 from logs.varnishlog import Request, requests
 from proscenium.running import REPO, NotRunning, Running, running
 
@@ -136,10 +136,6 @@ class Evidence:
     def backend_lines(self, word: str = "") -> list[Line]:
         """The lines of the backend's log whose URL contains a word."""
         return [line for line in backend_lines(self._log("backend")) if word in line.url]
-
-    def cut_off(self) -> list[Cut]:
-        """The stage clients that the backend has disconnected."""
-        return list(cuts(self._log("backend")))
 
     @cached_property
     def active(self) -> str:

@@ -2,12 +2,13 @@
 
 import difflib
 
+from lessons.lesson import Lesson
 from proscenium.running import REPO
 
+from .checks import check
 from .errors import Missing, StartAgain
 from .evidence import unix
 from .laboratory import Laboratory
-from .lesson import Lesson
 from .rules import broken_rules
 from .shipped import CONFIGURATION, changed_files, shipped
 
@@ -16,7 +17,7 @@ def judge(lesson: Lesson, lab: Laboratory) -> None:
     """Raise Missing or StartAgain with the first thing that is wrong."""
     same_stack(lesson, lab)
     _configuration(lesson, lab)
-    lesson.check(lab)
+    check(lesson, lab)
     if lesson.changes:
         broken = broken_rules(lab, lesson.names("changed_rules"))
         if broken:

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lessons.lesson import Lesson, lessons
 from proscenium.running import NotRunning, running
 
 from .attempt import Attempt
+from .checks import question
 from .errors import Missing, StartAgain
 from .evidence import Evidence
 from .judging import judge, same_stack
 from .laboratory import Laboratory
-from .lesson import Lesson, lessons
 from .question import LETTERS, Question
 from .shipped import CONFIGURATION, changed_files
 
@@ -78,11 +79,10 @@ class Progress:
     def publish(self) -> None:
         """Bring all results to the page /lessons/; a backend that is away gets them with the next command."""
         sent = self.folder / "sent"
-        with suppress(NotRunning, StartAgain):
+        with self._locked(), suppress(NotRunning, StartAgain):
             results = json.dumps(self.results())
             if not sent.exists() or sent.read_text() != results:
                 running().upstage("lessons", given=results)
-                self.folder.mkdir(parents=True, exist_ok=True)
                 sent.write_text(results)
 
     @contextmanager
@@ -138,7 +138,7 @@ class Progress:
                 if not judged:
                     attempt.choices = []
                     judge(lesson, lab)
-                finding = _answer(lesson, lesson.question(lab), attempt, letter)
+                finding = _answer(lesson, question(lesson, lab), attempt, letter)
                 attempt.said = finding.verdict.partition("\n\n")[0].replace("is left:", "is left.")
             except Missing as missing:
                 finding = Finding(False, f"Not done yet: {missing}")
@@ -154,21 +154,21 @@ class Progress:
             return finding
 
 
-def _answer(lesson: Lesson, question: Question, attempt: Attempt, letter: str) -> Finding:
+def _answer(lesson: Lesson, asked: Question, attempt: Attempt, letter: str) -> Finding:
     """Judge the answer, or ask the question."""
     text = ""
     if letter:
         try:
-            choice = question.chosen(letter, f"{attempt.word} {attempt.answers}")
+            choice = asked.chosen(letter, f"{attempt.word} {attempt.answers}")
         except ValueError as error:
             raise StartAgain(str(error)) from None
         attempt.answers += 1
-        right = choice == question.right
-        text = f"{choice}\n{'Right' if right else 'No'}: {question.reasons[choice]}\n\n"
+        right = choice == asked.right
+        text = f"{choice}\n{'Right' if right else 'No'}: {asked.reasons[choice]}\n\n"
         if right:
             attempt.done = time.time()
             return Finding(True, f"{text}Lesson {lesson.number} is done: {sentence(lesson.title)}")
-    attempt.choices = question.choices(f"{attempt.word} {attempt.answers}")
+    attempt.choices = asked.choices(f"{attempt.word} {attempt.answers}")
     text += "What you did is right. One question is left:"
     return Finding(False, text, lesson.question_text, tuple(attempt.choices))
 

@@ -8,15 +8,18 @@ import io
 import json
 import subprocess
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lessons.checking.lesson import lessons
+from lessons.lesson import lessons
 
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 LATEST = 1e11  # seconds since 1970: no later time can be shown
-LETTERS = 200  # of what a check has said
+LETTERS = 200  # kept of what a check has said
+WORDS = 60  # of these letters in the table
+ROW = "{:>4}  {:>6}  {:30}  {:14}  {:60}  {}"
 DAMAGED = "damaged"
 
 
@@ -50,6 +53,17 @@ class Copy:
     def numbers(self, state: str) -> str:
         """The lessons in a state."""
         return ",".join(str(result.lesson) for result in self.results if result.state == state)
+
+    @property
+    def count(self) -> str:
+        """How many lessons are done, of all."""
+        return f"{sum(result.state == 'done' for result in self.results)}/{len(self.results)}"
+
+    @property
+    def summary(self) -> str:
+        """Which lessons are done, and which have another state."""
+        others = [f"({self.numbers(state)} {state})" for state in ("begun", DAMAGED) if self.numbers(state)]
+        return " ".join([self.numbers("done") or "-", *others])
 
     @property
     def current(self) -> Result | None:
@@ -131,16 +145,28 @@ def number(kept: Any, name: str) -> float:
     return value
 
 
-def as_table(found: list[Copy]) -> str:
-    """For the teacher's terminal."""
-    lines = [f"{'copy':4}  {'done':>6}  {'lessons':30}  health"]
-    for copy in found:
-        done = copy.numbers("done")
-        parts = [done or "-"]
-        parts += [f"({copy.numbers(state)} {state})" for state in ("begun", DAMAGED) if copy.numbers(state)]
-        count = f"{done.count(',') + bool(done)}/{len(copy.results)}"
-        lines.append(f"{copy.number:4}  {count:>6}  {' '.join(parts):30}  {copy.health}")
-    return "\n".join(lines)
+def as_table(found: list[Copy], now: float) -> str:
+    """For the teacher's terminal, or a projector: those first who have spent longest at their lesson."""
+    lines = [ROW.format("copy", "done", "lessons", "now at", "the check's last words", "health")]
+    for copy in sorted(found, key=lambda one: -minutes(one, now)):
+        current, spent = copy.current, minutes(copy, now)
+        working = f"{current.lesson}, for {spent} min" if current and spent >= 0 else "-"
+        said = printable(current.said) if current and current.working else ""
+        lines.append(ROW.format(copy.number, copy.count, copy.summary, working, said[:WORDS], copy.health))
+    at_work = Counter(copy.current.lesson for copy in found if copy.current and copy.current.working)
+    counts = [f"lesson {lesson}: {number}" for lesson, number in sorted(at_work.items())]
+    return "\n".join([*lines, f"Learners at work: {'; '.join(counts) or 'none'}"])
+
+
+def minutes(copy: Copy, now: float) -> int:
+    """How long the learner has been at a lesson that is not done; -1: at none."""
+    current = copy.current
+    return max(0, int(now - current.newest) // 60) if current and current.working else -1
+
+
+def printable(text: str) -> str:
+    """A learner's text as one line, without what would control a terminal."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def as_csv(found: list[Copy]) -> str:

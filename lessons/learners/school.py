@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +13,8 @@ from typing import Self
 
 from requests import Response
 
-from lessons.checking.lesson import PORTS, lessons
 from lessons.learners.printed import Block
+from lessons.lesson import PORTS, lessons
 from tests.stack import PROJECT, REPO, Stack
 from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
@@ -24,7 +23,6 @@ from varnish.tests.python.varnish_server import QUICK
 ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
 ENOUGH = 3  # seconds of such a command
 LONGEST = 300  # seconds of another block
-COMMIT = "git -c user.name=learner -c user.email=learner@example.org commit -q --allow-empty -am mine"
 
 
 class Learner:
@@ -79,7 +77,8 @@ class Learner:
 
     def refused(self, refusal: str, *figures: object, code: int = 1) -> None:
         """The check says this sentence of lesson.toml, with these figures, if any; or these words."""
-        parts = re.split(r"\{[^}]*\}", lessons()[self.lesson - 1].told["refused"].get(refusal, ""))
+        (lesson,) = (lesson for lesson in lessons() if lesson.number == self.lesson)
+        parts = re.split(r"\{[^}]*\}", lesson.told["refused"].get(refusal, ""))
         if len(parts) > 1 or parts[0]:
             assert not figures or len(figures) == len(parts) - 1
             gaps = [re.escape(str(figure)) for figure in figures] or [".*"] * len(parts)
@@ -103,13 +102,6 @@ class Learner:
     def request(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Self:
         """The same, if the response does not matter."""
         self.get(path, host, method, **headers)
-        return self
-
-    def send(self, *lines: str) -> Self:
-        """Send the head of a request as it is typed here, and leave after the beginning of the response."""
-        with socket.create_connection(("127.0.0.1", self.stack.ports["HTTP_PORT"])) as client:
-            client.sendall("\r\n".join((*lines, "Host: localhost", "", "")).encode())
-            client.recv(1000)
         return self
 
     def do_lesson_1(self, host: str = "localhost") -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import requests
 
-from lessons.checking.lesson import lessons
+from lessons.checking.checks import questions
+from lessons.lesson import lessons
 from tests.stack import NOT_INHERITED, PORTS, PROJECT
 from tests.support.checkout import copy_checkout
-from tests.support.ports import free_ports
 from tests.support.wait import wait_until
 
 CLASS = f"{PROJECT}-two"
@@ -125,13 +125,11 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     (folder / "02" / "compose.yaml").write_text("broken")
     (folder / "02" / ".env").write_text("HTTP_PORT=banana\n")
     shown = run(checkout, "status").stdout.splitlines()
-    assert [line.split()[:3] for line in shown[1:]] == [
-        [number, f"1/{len(lessons())}", "1"] for number in ("1", "2")
-    ]
+    begun = [line.split()[:3] for line in shown[1:-1]]
+    assert sorted(begun) == [[number, f"1/{len(lessons())}", "1"] for number in ("1", "2")]
     rows = list(csv.DictReader(run(checkout, "status", CSV="1").stdout.splitlines()))
     done = {(row["copy"], row["lesson"]) for row in rows if row["state"] == "done"}
     assert done == {("1", "1"), ("2", "1")}
-    assert "<tr><td>1<td>1<td>done<td>1<td>1<td>" in page(checkout)
 
     before = started(1)
     reset = run(checkout, "reset", "2")
@@ -139,7 +137,8 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
     assert started(1) == before
     assert signs_in(2, two)
     assert (folder / "02.before" / "compose.yaml").read_text() == "broken"
-    assert run(checkout, "status").stdout.split()[-4:] == ["2", f"0/{len(lessons())}", "-", "healthy"]
+    [second] = re.findall(r"^ +2 .*", run(checkout, "status").stdout, re.M)
+    assert second.split() == ["2", f"0/{len(lessons())}", "-", "-", "healthy"]
 
     closed = run(checkout, "down")
     assert closed.returncode == 0, closed.stderr
@@ -178,7 +177,7 @@ def do_lesson_1(copy: Path, number: int) -> None:
         for _ in range(2):
             get(number, f"{url}?{word}")
     asked = type_in(copy, "bin/lesson", "check", "1")
-    right = re.escape(lessons()[0].questions[0].right)
+    right = re.escape(questions(lessons()[0])[0].right)
     letter = re.findall(rf"^  ([a-d])\) {right}", asked, re.M)
     assert letter, asked
     assert "Lesson 1 is done" in type_in(copy, "bin/lesson", "check", "1", ANSWER=letter[0])
@@ -199,18 +198,3 @@ def application(copy: Path) -> Iterator[str]:
         finally:
             running.terminate()
     type_in(copy, "make", "up")
-
-
-def page(checkout: Path) -> str:
-    """The page for the projector."""
-    [port] = free_ports(1)
-    environment = {**os.environ, **SETTINGS, "CLASS_PAGE_PORT": str(port)}
-    with subprocess.Popen(
-        ["bin/class", "page"], cwd=checkout, env=environment, stdout=subprocess.PIPE, text=True
-    ) as serving:
-        try:
-            assert serving.stdout
-            assert f"http://localhost:{port}/" in serving.stdout.readline()
-            return requests.get(f"http://127.0.0.1:{port}/", timeout=20).text
-        finally:
-            serving.send_signal(signal.SIGINT)

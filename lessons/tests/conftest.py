@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons.checking.lesson import PORTS
+from lessons.lesson import PORTS
 
 
 @pytest.fixture

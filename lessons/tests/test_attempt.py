@@ -9,11 +9,12 @@ import pytest
 
 from lessons.checking import progress
 from lessons.checking.attempt import Attempt, Result
+from lessons.checking.checks import questions
 from lessons.checking.errors import StartAgain
 from lessons.checking.evidence import Evidence
 from lessons.checking.laboratory import Laboratory
-from lessons.checking.lesson import Lesson, lessons
 from lessons.checking.question import LETTERS
+from lessons.lesson import Lesson, lessons
 from proscenium.running import Running
 
 
@@ -67,7 +68,7 @@ def test_an_answer_is_judged_without_the_attempt_if_that_was_right(
     Attempt("k1", 1.5, {}).save(ours.file_of(first))
     choices = ours.check(first, judged=True).choices  # another command has begun a new attempt
     assert (len(judged), len(choices)) == (1, 4)
-    right = LETTERS[choices.index(first.questions[0].right)]
+    right = LETTERS[choices.index(questions(first)[0].right)]
     assert (ours.check(first, right, judged=True).done, len(judged)) == (True, 1)
 
 

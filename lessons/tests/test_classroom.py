@@ -1,22 +1,17 @@
-"""A class: what is read from the learners' files, the table, the gradebook, the page; the copies' ports."""
+"""A class: what is read from the learners' files, the table, the gradebook; the copies' ports."""
 
 import csv
 import json
 import re
-import threading
 from collections import Counter
-from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
-from lessons.checking.lesson import lessons
 from lessons.classroom import status
-from lessons.classroom.page import Handler, as_page
-from lessons.classroom.status import Copy, EngineError, Result, as_csv, as_table, copies, health, read_result
+from lessons.classroom.status import Copy, Result, as_csv, as_table, copies, health, read_result
+from lessons.lesson import lessons
 from proscenium.settings import SETTINGS
 from tests.stack import REPO
 
@@ -77,17 +72,19 @@ def test_health_names_what_is_not_healthy() -> None:
     assert health({}) == "down"
 
 
-WORKING = Result(3, "begun", 0, 2, NOW - 1000, 0, NOW - 1000, True, "<script>alert(1)</script> {0}")
+WORKING = Result(3, "begun", 0, 2, NOW - 1000, 0, NOW - 1000, True, "<script>alert(1)</script>\n\033[2J {0}")
 CLASS = [
     Copy(7, "healthy", [Result(1, "done", 1, 1, NOW - 3600, NOW - 3000, NOW - 3600)]),
     Copy(8, "down", [Result(1), WORKING, Result(4, "damaged")]),
 ]
 
 
-def test_the_table_has_a_line_for_each_copy() -> None:
-    _, first, second = as_table(CLASS).splitlines()
-    assert first.split() == ["7", "1/1", "1", "healthy"]
-    assert second.split() == ["8", "0/3", "-", "(3", "begun)", "(4", "damaged)", "down"]
+def test_the_table_shows_first_who_has_spent_longest_and_runs_nothing_of_a_learner() -> None:
+    _, first, second, counts = as_table(CLASS, NOW).splitlines()
+    expected = "8 0/3 - (3 begun) (4 damaged) 3, for 16 min <script>alert(1)</script> [2J {0} down"
+    assert " ".join(first.split()) == expected
+    assert second.split() == ["7", "1/1", "1", "-", "healthy"]
+    assert counts == "Learners at work: lesson 3: 1"
 
 
 def test_a_gradebook_gets_no_words_of_a_learner() -> None:
@@ -100,31 +97,9 @@ def test_a_gradebook_gets_no_words_of_a_learner() -> None:
     assert (rows[1]["began"], rows[1]["done"]) == ("", "")
 
 
-def test_the_page_shows_first_who_has_spent_longest_and_runs_nothing_of_a_learner() -> None:
-    text = as_page(CLASS, NOW)
-    assert "<script" not in text
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; {0}" in text
-    first, second = re.findall(r"^<tr.*<td>.*", text, re.M)
-    assert first.startswith('<tr class="long"><td>8<td>3<td>16 min<td>2<td>-')
-    assert second.startswith("<tr><td>7<td>1<td>done<td>1<td>1")
-    assert "lesson 3: 1" in text
-
-
-def test_the_page_is_served_and_says_so_if_the_engine_does_not_answer() -> None:
-    def ask() -> list[Copy]:
-        raise EngineError("no <engine>")
-
-    for asked, words in ((lambda: CLASS, "lesson 3: 1"), (ask, "no &lt;engine&gt;")):
-        with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, asked)) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            with urlopen(f"http://127.0.0.1:{server.server_port}/") as response:
-                assert words in response.read().decode()
-            server.shutdown()
-
-
 def test_a_copy_has_all_ports_and_no_two_are_the_same() -> None:
     text = (REPO / "bin" / "class").read_text()
     digits = dict(re.findall(r"\b([A-Z_]+_PORT)=(\d\d)\b", text))
-    published = {each.name for each in SETTINGS if "published" in each.readers}
+    published = {each.name for each in SETTINGS if each.published}
     assert digits.keys() | {"FTP_PASSIVE_PORTS"} == published | {"THEATRES_SWF_PORT"}
     assert set(Counter([*digits.values(), *map(str, range(22, 30))]).values()) == {1}

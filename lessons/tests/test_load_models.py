@@ -1,92 +1,59 @@
-"""Lesson 18's judgement of runs, as nginx and the backend log them."""
+"""Lesson 12's judgement of a comparison, and of runs as nginx logs them."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import cast
-from zlib import crc32
 
 import pytest
 
+from lessons.checking import checks
 from lessons.checking.errors import Missing
 from lessons.checking.laboratory import Laboratory
-from lessons.checking.lesson import lessons
+from lessons.lesson import lessons
 from logs.serverlogs import Line
 
-(LESSON,) = (lesson for lesson in lessons() if lesson.number == 18)
-LONG = 32.0  # seconds of a run
+(LESSON,) = (lesson for lesson in lessons() if lesson.number == 12)
 
 
-def run(began: float, pauses: tuple[float, ...] = (17.0,), lasts: float = LONG) -> Iterator[Line]:
-    """The lines of a run on nginx.localhost whose backend pauses at these seconds, for two each time."""
+def run(began: float, pause: float = 17.0, lasts: float = 32.0) -> Iterator[Line]:
+    """The lines of a run on nginx.localhost whose backend pauses at that second, for two."""
 
-    def line(url: str, at: float, seconds: float) -> Line:
-        return Line(
-            "GET", f"/stages/load?{url}={began:.0f}", 200, 9, f"{url}{began}{at}", host="nginx.localhost",
-            seconds=seconds, ended=began + at + seconds,
-        )  # fmt: skip
-
-    def lasting(at: float) -> float:
-        return max((pause + 2 - at for pause in pauses if pause <= at < pause + 2), default=0.004)
+    def line(model: str, at: float) -> Line:
+        seconds = pause + 2 - at if pause <= at < pause + 2 else 0.004
+        url, ended = f"/stages/load?{model}={began:.0f}", began + at + seconds
+        return Line("GET", url, 200, 9, f"{at}", host="nginx.localhost", seconds=seconds, ended=ended)
 
     for number in range(round(lasts * 50)):
-        yield line("arrives", number / 50, lasting(number / 50))
-    for user in range(5):
-        at = user / 50
-        while at < lasts:
-            yield line("waits", at, lasting(at))
-            at += max(0.1, lasting(at))
+        yield line("arrives", number / 50)
+        if not number % 5 and not pause + 0.1 <= number / 50 < pause + 2:  # five users, ten times a second
+            yield from [line("waits", number / 50)] * 5
 
 
-def check(*runs: Iterator[Line], unlogged: str = "none") -> str:
-    """What the check says of these runs, or "". `unlogged`: a row that the backend has not logged."""
-    lines = [line for each in runs for line in each]
-    backend = [line for line in lines if unlogged not in line.url]
-    evidence = SimpleNamespace(nginx_lines=lambda _: lines, backend_lines=lambda _: backend)
-
+def check(*runs: Iterable[Line], **nginx: object) -> str:
+    """What the check says of these runs, or "". `nginx`: what is different in the report of that host."""
+    one = {"topology": "default", "users": 50, "seconds": 30.0, "verdict": "PASS", "reason": "late"}
+    report = {"measurements": [one, {**one, "topology": "nginx", **nginx}]}
+    evidence = SimpleNamespace(nginx_lines=lambda _: [line for each in runs for line in each])
+    lab = SimpleNamespace(evidence=evidence, began=100.0, word="k1", report=lambda _: report)
     try:
-        LESSON.check(cast(Laboratory, SimpleNamespace(evidence=evidence, began=100.0, word="k1")))
+        checks.check(LESSON, cast(Laboratory, lab))
     except Missing as missing:
         return str(missing)
     return ""
 
 
-def test_three_runs_with_a_pause_each_are_right() -> None:
-    assert check(run(100), run(135), run(170)) == ""
-
-
-def test_a_model_without_requests_shows_nothing() -> None:
-    alone = [[line for line in run(began) if "arrives" in line.url] for began in (100, 135, 170)]
-    assert "the users who wait made 0 requests" in check(*map(iter, alone))
-
-
-def test_the_percentiles_of_each_run_are_told() -> None:
-    said = check(run(100), run(135))
-    assert "these are 2" in said
-    assert said.count("`waits` 1256 requests, p99 4 ms; `arrives` 1350 requests, p99 1740 ms") == 2
-
-
 @pytest.mark.parametrize(
-    ("last", "said"),
+    ("runs", "nginx", "said"),
     [
-        pytest.param(run(135, lasts=20), "15 s after its warm-up, too few", id="short"),
-        pytest.param(run(135, pauses=()), "the backend answered all the time", id="no pause"),
-        pytest.param(run(135, pauses=(1.0,)), "the backend answered all the time", id="pause in the warm-up"),
-        pytest.param(run(135, (8, 12, 16, 20)), "p99 of both is high", id="four pauses"),
-        pytest.param(
-            (line for line in run(135) if crc32(line.id.encode()) % 4), "fifty times a second", id="busy"
-        ),
+        pytest.param([run(100), run(135)], {}, "", id="right"),
+        pytest.param([], {"users": 20}, "20 users for 30 seconds are too few", id="few users"),
+        pytest.param([], {"topology": "static"}, "The comparison was of default, static", id="another site"),
+        pytest.param([], {"verdict": "INCONCLUSIVE"}, "On nginx, Locust may have been", id="locust"),
+        pytest.param([run(50, lasts=30)], {}, "no requests of a run", id="before the lesson"),
+        pytest.param([run(100), run(135, lasts=20)], {}, "it lasted 15 s after its warm-up", id="short"),
+        pytest.param([run(100), run(135, pause=99)], {}, "shows nothing yet", id="no pause"),
+        pytest.param([run(100)], {}, "p99 4 ms; `arrives` 1350 requests, p99 1740 ms", id="once"),
     ],
 )
-def test_a_run_that_shows_nothing(last: Iterator[Line], said: str) -> None:
-    assert said in check(run(100), last)
-
-
-def test_requests_that_the_backend_has_not_logged() -> None:
-    assert "backend's log has only" in check(run(100), unlogged="arrives")
-
-
-def test_another_host_another_url_and_an_earlier_run_do_not_count() -> None:
-    elsewhere = (replace(line, host="localhost") for line in run(100))
-    other_url = (replace(line, url="/stages/load?word") for line in run(135))
-    assert "no requests of a run" in check(elsewhere, other_url, run(50, lasts=30))
+def test_a_comparison_and_two_runs(runs: list[Iterator[Line]], nginx: dict[str, object], said: str) -> None:
+    assert said in check(*runs, **nginx) if said else check(*runs, **nginx) == ""

@@ -1,6 +1,6 @@
 # Fifty requests a second in two ways: by users who wait for their answers, and by arrivals. Look at the
 # column 99% of both rows after a pause in the middle of the run, in another terminal:
-# `docker compose pause backend; sleep 2; docker compose unpause backend`. Lesson 18 says what it means.
+# `docker compose pause backend; sleep 2; docker compose unpause backend`. Lesson 12 says what it means.
 import time
 
 from gevent.pool import Pool

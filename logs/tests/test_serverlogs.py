@@ -1,6 +1,6 @@
 """Reading the backend's log."""
 
-from logs.serverlogs import Cut, backend_lines, cuts
+from logs.serverlogs import backend_lines
 
 LOG = [
     "varnish-1  | not JSON",
@@ -16,7 +16,3 @@ LOG = [
 def test_requests_have_their_time() -> None:
     [line] = backend_lines(LOG)
     assert (line.method, line.url, line.seconds, line.ended) == ("GET", "/?k1", 0.0125, 100.5)
-
-
-def test_clients_that_were_disconnected() -> None:
-    assert list(cuts(LOG)) == [Cut(101.0, "laggard", "rehearsal", 149865), Cut(102.0, "address", "", 19)]

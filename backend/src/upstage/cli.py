@@ -117,14 +117,14 @@ def ask_server(settings: Settings, method: str, path: str, tag: str | None = Non
 
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
-    """Keep the output of `make check LESSON=all JSON=1`, and let the cache drop the pages that show it."""
-    from upstage.state.progress import MAX_REPORT, ProgressError, keep_progress
+    """Have the pages show the output of `make check LESSON=all JSON=1`, and the cache drop the old ones."""
+    from upstage.web.lessons import write_lessons
 
-    try:
-        changed = keep_progress(settings.data, sys.stdin.read(MAX_REPORT + 1))
-    except (ProgressError, OSError) as error:
-        return fail(error)
-    return send_purge(settings, "/", tag="lessons") if changed and settings.caches else 0
+    if not settings.lessons:
+        return fail("there are no lessons here (UPSTAGE_LESSONS)")
+    if why := write_lessons(settings.lessons, settings.data, sys.stdin):
+        return fail(why)
+    return send_purge(settings, "/", tag="lessons") if settings.caches else 0
 
 
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:

@@ -41,14 +41,12 @@ from upstage.state.in_memory import LiveState
 from upstage.state.load_account import keep_load_account
 from upstage.state.login_limits import TooManyFailures, TooManyWaiting
 from upstage.state.passwords import Busy, Passwords
-from upstage.state.progress import read_progress
 from upstage.state.records import RecordError
 from upstage.state.seed import ContentError, seed
 from upstage.state.sessions import Sessions, admin_hash
 from upstage.state.store import Store
 from upstage.web.admin import SiteContext
-from upstage.web.course import Course, read_course
-from upstage.web.lessons import LessonsFolder
+from upstage.web.lessons import LessonsFolder, write_lessons
 from upstage.web.templates import Pages
 from upstage.web.urls import build_site
 from upstage.web.visit import Published
@@ -99,10 +97,9 @@ class Stored:
 
     database: Database
     admin_password: str
-    course: Course | None
 
 
-def read_stored(settings: Settings, published: Published) -> Stored:
+def read_stored(settings: Settings) -> Stored:
     """Prepare the folders and the database; raise StartError."""
     data, media = settings.data, settings.media
     try:
@@ -127,7 +124,9 @@ def read_stored(settings: Settings, published: Published) -> Stored:
         if settings.load_account:
             keep_load_account(database, settings.load_account)
         password = settings.admin_password or keep_password(data)
-        return Stored(database, password, read_course(settings.lessons, published))
+        if settings.lessons and (why := write_lessons(settings.lessons, data)):
+            log.warn("the pages of the lessons could not be written", fields={"why": why})
+        return Stored(database, password)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
         raise StartError(str(error)) from error
 
@@ -138,13 +137,11 @@ class Parts:
     def __init__(self, settings: Settings, reactor: Any) -> None:
         published = Published(
             settings.http_port,
-            settings.https_port,
             settings.locust_port,
-            settings.observe_port,
             settings.web_port,
             settings.theatres,
         )
-        stored = read_stored(settings, published)
+        stored = read_stored(settings)
         self.speaker = Speaker(settings.data / "speech", reactor)
         self.store, self.passwords = Store(stored.database, reactor), Passwords(reactor)
         later = partial(reactor.callLater, COUNTS_PAUSE)
@@ -167,9 +164,8 @@ class Parts:
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
         self.strangers = Lane(reactor, settings.stranger_fetches)
-        course = stored.course
-        pages = Pages(settings.site, published, has_lessons=course is not None)
-        lessons = LessonsFolder(pages, course, partial(read_progress, settings.data)) if course else None
+        pages = Pages(settings.site, published, has_lessons=settings.lessons is not None)
+        lessons = LessonsFolder(pages, settings.data / "lessons") if settings.lessons else None
         context = SiteContext(
             connections=self.connections,
             accounts=self.accounts,

@@ -184,9 +184,7 @@ class Settings:
     direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
     http_port: int = 8080  # nginx
-    https_port: int = 8443
     locust_port: int = 8089
-    observe_port: int = 9090  # extras/observe
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
     lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no pages of them
@@ -235,9 +233,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         sockets=sockets,
         direct=endpoint("UPSTAGE_DIRECT_ENDPOINT", "") if value("UPSTAGE_DIRECT_ENDPOINT", "") else None,
         http_port=parse_port("UPSTAGE_HTTP_PORT", value("UPSTAGE_HTTP_PORT", "8080")),
-        https_port=parse_port("UPSTAGE_HTTPS_PORT", value("UPSTAGE_HTTPS_PORT", "8443")),
         locust_port=parse_port("UPSTAGE_LOCUST_PORT", value("UPSTAGE_LOCUST_PORT", "8089")),
-        observe_port=parse_port("UPSTAGE_OBSERVE_PORT", value("UPSTAGE_OBSERVE_PORT", "9090")),
         web_port=parse_port("UPSTAGE_WEB_PORT", port) if (port := value("UPSTAGE_WEB_PORT", "")) else None,
         theatres=parse_theatres(value("UPSTAGE_THEATRES", "")),
         traces=path("UPSTAGE_TRACES", "") if value("UPSTAGE_TRACES", "") else None,

@@ -23,14 +23,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import IO, Any, BinaryIO, NamedTuple
 
-from upstage.state import progress
 from upstage.state.admin_password import PASSWORD_FILE
 from upstage.state.database import FILE
 from upstage.state.schema import MIGRATIONS
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-SMALL_FILES = (PASSWORD_FILE, progress.FILE)  # in the data folder, beside the database
+SMALL_FILES = (PASSWORD_FILE, "lessons.json")  # in the data folder, beside the database
 DATA = {f"data/{name}" for name in (FILE, *SMALL_FILES)}
 # No part of a path begins with a dot: neither `..`, nor a name that is never served.
 MEDIUM = re.compile(r"media(/[^./\0][^/\0]*)+")

@@ -1,108 +1,74 @@
-"""The pages below `/lessons/`: the list, each lesson with the learner's state, its solution, the course."""
+"""`/lessons`: files that the lessons' own program writes (lessons/pages/), and how a cache keeps them."""
 
-from collections.abc import Callable
-from functools import partial
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TextIO
 
 from twisted.web.server import Request
 
 from upstage.net.purge import ALL_LESSONS
-from upstage.state.progress import Result
-from upstage.web.course import Course, Lesson
 from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
-from upstage.web.markdown import with_word
-from upstage.web.nodes import Node, Page, redirect
+from upstage.web.nodes import Node, redirect
 from upstage.web.templates import Pages
 
-TAG = ALL_LESSONS.encode()  # for the cache in front: `upstage lessons` purges it
 CACHE = b"max-age=0, s-maxage=60"  # a purge that is lost costs a minute
 # The cheat sheet is a document with its own style, and without scripts.
 SHEET_CSP = (
     b"default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "
     b"form-action 'none'; frame-ancestors 'none'"
 )
+FILE = re.compile(rb".+\.[a-z]+")
+NUMBERED = re.compile(r"\d\d-[a-z-]+\.html\Z")
 
-Progress = Callable[[], dict[int, Result]]
+
+def write_lessons(lessons: Path, data: Path, results: TextIO | int = subprocess.DEVNULL) -> str:
+    """Write the pages into the data folder, with these results of the learner, or those that were kept.
+
+    Return why it failed, or nothing. The program stands in the folder of the lessons, and reads this
+    server's environment.
+    """
+    command = [sys.executable, "-m", "lessons.pages", str(data)]
+    done = subprocess.run(
+        command,
+        cwd=lessons.parent,
+        stdin=results,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    return done.stderr.strip() if done.returncode else ""
 
 
 class LessonsFolder(Node):
-    """`/lessons`, and the URLs below it."""
-
-    def __init__(self, pages: Pages, course: Course, progress: Progress) -> None:
-        super().__init__(pages)
-        self._course = course
-        self._progress = progress
-        for name, get in (
-            (b"", self._list),
-            (b"course", partial(self._text, title=course.title, body=course.body)),
-            (b"cheat-sheet", self._sheet),
-        ):
-            self.putChild(name, Page(pages, get))
-        self.putChild(b"pictures", Pictures(pages, course))
-        for place, lesson in enumerate(course.lessons):
-            page = Page(pages, partial(self._lesson, place))
-            page.putChild(b"solution", Page(pages, partial(self._solution, lesson)))
-            self.putChild(lesson.name.encode(), page)
-
-    def render_GET(self, request: Request) -> bytes:
-        request.setHeader(b"cache-control", CACHE)
-        return redirect(request, "/lessons/")
-
-    def _list(self, request: Request) -> bytes:
-        cached(request)
-        return self.pages.render(request, "lessons.html", course=self._course, progress=self._progress())
-
-    def _lesson(self, place: int, request: Request) -> bytes:
-        cached(request)
-        lessons = self._course.lessons
-        result = self._progress().get(lessons[place].number, Result())
-        return self.pages.render(
-            request,
-            "lesson.html",
-            lesson=lessons[place],
-            result=result,
-            body=with_word(lessons[place].body, result.word),
-            question=with_word(lessons[place].question, result.word),
-            before=lessons[place - 1] if place else None,
-            after=lessons[place + 1] if place + 1 < len(lessons) else None,
-        )
-
-    def _solution(self, lesson: Lesson, request: Request) -> bytes:
-        result = self._progress().get(lesson.number, Result())
-        if not lesson.solution or result.state != "done":
-            closed = f"The solution of lesson {lesson.number} can be read here when the lesson is done."
-            return self.pages.error(request, 404, closed if lesson.solution else "")
-        title = f"{lesson.number}. {lesson.title}: solution"
-        return self._text(request, title, with_word(lesson.solution, result.word), lesson)
-
-    def _text(self, request: Request, title: str, body: str, lesson: Lesson | None = None) -> bytes:
-        """The course, or the solution of a lesson."""
-        cached(request)
-        return self.pages.render(request, "course.html", title=title, body=body, lesson=lesson)
-
-    def _sheet(self, request: Request) -> bytes:
-        cached(request)
-        request.setHeader(b"content-type", b"text/html; charset=utf-8")
-        request.setHeader(b"content-security-policy", SHEET_CSP)
-        return self._course.sheet.encode()
-
-
-class Pictures(Node):
-    """`/lessons/pictures`: those of the course and the cheat sheet."""
+    """`/lessons`, and the URLs below it: `/lessons/course` is the file `course.html`."""
 
     isLeaf = True
 
-    def __init__(self, pages: Pages, course: Course) -> None:
+    def __init__(self, pages: Pages, folder: Path) -> None:
         super().__init__(pages)
-        self._folder = course.pictures
+        self._folder = folder
 
     def render_GET(self, request: Request) -> bytes | int:
-        cached(request)
-        request.setHeader(b"cache-control", REVALIDATE)
-        request.setHeader(b"content-security-policy", MEDIA_CSP)
-        return serve(request, self.pages, self._folder, request.postpath)
+        request.setHeader(b"cache-control", CACHE)
+        path = list(request.postpath or [])
+        if not path:
+            return redirect(request, "/lessons/")
+        request.setHeader(b"x-cache-tags", ALL_LESSONS.encode())  # `upstage lessons` purges it
+        if path == [b"cheat-sheet"]:
+            request.setHeader(b"content-security-policy", SHEET_CSP)
+        elif path[0] == b"pictures":
+            request.setHeader(b"cache-control", REVALIDATE)
+            request.setHeader(b"content-security-policy", MEDIA_CSP)
+        if not FILE.fullmatch(path[-1]):
+            path[-1] = (path[-1] or b"index") + b".html"
+        if renamed := self._renamed(path[0].decode("latin-1")):
+            return redirect(request, f"/lessons/{renamed}")
+        return serve(request, self.pages, self._folder, path)
 
-
-def cached(request: Request) -> None:
-    """Let the cache in front keep this response until `upstage lessons` purges it."""
-    request.setHeader(b"cache-control", CACHE)
-    request.setHeader(b"x-cache-tags", TAG)
+    def _renamed(self, name: str) -> str:
+        """The name of today of a lesson's page that had another one: its number stays. Else empty."""
+        if not NUMBERED.match(name) or (self._folder / name).exists():
+            return ""
+        return next((file.stem for file in self._folder.glob(f"{name[:3]}*.html")), "")

@@ -22,9 +22,7 @@ class Published:
     """The addresses under which browsers reach this server's stack."""
 
     http: int = 8080  # nginx: its sites
-    https: int = 8443
     locust: int = 8089
-    observe: int = 9090
     web: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
 

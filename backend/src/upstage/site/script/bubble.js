@@ -21,7 +21,10 @@ export function say(element, text, manner = "speech") {
   bubble.textContent = shorten(text);
   bubble.style.setProperty("--turn", (newest += 1)); // the newest bubble lies on top
   clearTimeout(timers.get(bubble));
-  timers.set(bubble, setTimeout(() => bubble.remove(), readingTime(text)));
+  timers.set(
+    bubble,
+    setTimeout(() => bubble.remove(), readingTime(text)),
+  );
 }
 
 function shorten(text) {

@@ -18,7 +18,10 @@ export function makeChat({ log, form, hint, me, catalogue, send, onWaiting }) {
   const on = {
     // The lines from the server replace the log, also after a reconnect.
     LOAD_CHAT: ({ chat = "" }) => {
-      const lines = chat.split("\n").filter((text) => text.trim()).map(spokenText);
+      const lines = chat
+        .split("\n")
+        .filter((text) => text.trim())
+        .map(spokenText);
       const replay = lines.map(replayed);
       const lost = unheard.lost(replay.map((element) => element.lastChild.data));
       if (lost.length) {

@@ -37,7 +37,8 @@ const COMMANDS = {
     words: "NAME",
     does: "shows a backdrop; without a name, none",
     needs: "player",
-    run: (rest, { catalogue }) => (rest ? named("BACKDROP", "backdrop", rest, catalogue) : frame("BACKDROP", { ID: 0 })),
+    run: (rest, { catalogue }) =>
+      rest ? named("BACKDROP", "backdrop", rest, catalogue) : frame("BACKDROP", { ID: 0 }),
   },
   p: {
     words: "NAME",

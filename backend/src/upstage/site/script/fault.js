@@ -33,5 +33,7 @@ export function offerFault(dialog, line) {
 function words({ title, users, broken, mended }, now) {
   if (mended && now - mended > RECENT) return "";
   const since = new Date(broken * 1000).toLocaleTimeString("en-GB");
-  return mended ? `Broken on purpose at ${since}, and mended: ${title}.` : `Broken on purpose since ${since}: ${title}. ${users}`;
+  return mended
+    ? `Broken on purpose at ${since}, and mended: ${title}.`
+    : `Broken on purpose since ${since}: ${title}. ${users}`;
 }

@@ -26,7 +26,8 @@ import { makeWardrobe } from "./wardrobe.js";
 const element = (id) => document.getElementById(id);
 element("lost").remove(); // all scripts are here
 // Crawlers run none, and wait for each other (varnish/strangers.vcl). Where no such rule is, a cookie would only keep copies away.
-if (document.querySelector('[data-topology="default"]')) document.cookie = "upstage_seen=1; path=/; max-age=86400; samesite=lax";
+if (document.querySelector('[data-topology="default"]'))
+  document.cookie = "upstage_seen=1; path=/; max-age=86400; samesite=lax";
 const elements = (ids) => Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, element(id)]));
 const send = (mode, fields) => connection.send(mode, fields);
 const onImage = (image) => preload.watch(image);

@@ -1,0 +1,61 @@
+"""A drawn fault is mended by hand, was watched under load while it lasted, and its cause is named."""
+
+from faults.fault import bash, faults
+from faults.note import Note, read_note, write_note
+from lessons.checking import Ask, Laboratory, Need, Question
+
+# Each fault that can be drawn, and three that look like it.
+ALIKE = {
+    "backend-frozen": ("backend-socket-removed", "varnish-frozen", "nginx-worker-frozen"),
+    "backend-socket-removed": ("backend-frozen", "varnish-frozen", "varnish-off-back"),
+    "nginx-off-back": ("varnish-off-back", "varnish-frozen", "nginx-worker-frozen"),
+    "policyd-frozen": ("varnish-frozen", "nginx-worker-frozen", "backend-frozen"),
+    "varnish-frozen": ("backend-frozen", "varnish-off-back", "backend-socket-removed"),
+    "varnish-off-back": ("nginx-off-back", "varnish-frozen", "backend-socket-removed"),
+}
+# A cause, and what it does to visitors.
+CHOICES = {
+    fault.name: (f"{fault.title}.", f"Then this is what visitors see: {fault.users}") for fault in faults()
+}
+QUESTIONS = {name: Question(dict(CHOICES[one] for one in (name, *alike))) for name, alike in ALIKE.items()}
+
+HOUR = 3600  # seconds: how much of a fault the check looks at
+# The rate of half a minute, which begins before the fault: the fault itself may end the load.
+LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
+# The requests of charts. `make status` and this check send none of this kind.
+WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
+
+
+def check(lab: Laboratory, need: Need) -> None:
+    """The services' health as the engine sees it, what visitors get, then what Prometheus has recorded."""
+    need("prometheus" in lab.evidence.started(), "not-running")
+    note = drawn(lab, need)
+    need(not bash("is_well").returncode, "unhealthy")
+    hosts = ("localhost", "classic.localhost", "nginx.localhost")
+    for probe in lab.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
+        need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
+    if not note.mended:
+        note = note.ended()
+        write_note(lab.evidence.state / "fault.json", note)
+    need(held(lab, note, LOADED), "no-load")
+    need(held(lab, note, f"{LOADED} and {WATCHED}"), "no-page")
+
+
+def question(lab: Laboratory, need: Need) -> Question:
+    """The causes to choose from."""
+    return QUESTIONS[drawn(lab, need).drawn]
+
+
+def drawn(lab: Laboratory, need: Need) -> Note:
+    """What is broken, or was mended by hand."""
+    note = read_note(lab.evidence.state / "fault.json")
+    need(note and note.drawn and note.broken >= lab.began, "not-broken")
+    assert note
+    return note
+
+
+def held(lab: Laboratory, note: Note, condition: str) -> bool:
+    """Whether a condition on the metrics was true at a moment of the fault, however short that was."""
+    end = min(note.mended, note.broken + HOUR)
+    seconds = max(10, round(end - note.broken))
+    return bool(lab.evidence.metrics(f"count_over_time(({condition})[{seconds}s:5s] @ {end:.3f})"))

@@ -1,0 +1,42 @@
+"""The parts of a lesson's page for a terminal."""
+
+import os
+import re
+import textwrap
+from functools import partial
+
+from lessons.lesson import PORTS, Lesson, filled
+
+from .attempt import Attempt
+
+BOLD, PLAIN = "\033[1m", "\033[0m"
+
+
+def page(lesson: Lesson, attempt: Attempt, bold: bool = False) -> str:
+    """What to do, and what to look at, with the attempt's word and this stack's ports."""
+    parts = [f"**Lesson {lesson.number}: {lesson.title}**", lesson.goal]
+    for heading in ("Do", "Look"):
+        parts += [f"**{heading}**", lesson.section(heading)]
+    return typed("\n\n".join(parts), attempt, bold)
+
+
+def typed(text: str, attempt: Attempt, bold: bool = False, width: int = 100) -> str:
+    """A part of a page in lines of `width`; what stands between ** and between ` may be bold.
+
+    Commands and tables stay as they are, because they are copied or have columns.
+    """
+    text = filled(text, attempt.word, {name: os.environ[name] for name in PORTS})
+    text = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", text)
+    fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+    blocks = []
+    for block in re.split(r"\n(?=\n|\d+\. |- )", text):
+        begin = block.lstrip("\n")
+        if not begin.startswith(("    ", "|", "```")):
+            mark = re.match(r"\d+\. |- | *", begin)
+            first = mark[0] if mark else ""
+            words = " ".join(begin[len(first) :].split())
+            begin = fill(words, initial_indent=first, subsequent_indent=" " * len(first))
+            begin = re.sub(r"\*\*(.+?)\*\*", rf"{BOLD}\1{PLAIN}" if bold else r"\1", begin, flags=re.S)
+            begin = re.sub(r"`(.+?)`", rf"{BOLD}\1{PLAIN}", begin, flags=re.S) if bold else begin
+        blocks.append("\n" * (len(block) - len(block.lstrip("\n"))) + begin)
+    return "\n".join(blocks)

@@ -1,0 +1,108 @@
+"""A lesson as it stands in its folder: README.md, lesson.toml and solution.md; check.py is not read here.
+
+With the standard library alone: the checks, the pages of the site and the teacher's commands all read it.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+LESSONS = Path(__file__).resolve().parent
+FOLDER = re.compile(r"(\d\d)-[a-z-]+")
+PORTS = {"HTTP_PORT": "8080", "HTTPS_PORT": "8443", "LOCUST_PORT": "8089", "OBSERVE_PORT": "9090"}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One folder of lessons/."""
+
+    folder: Path
+
+    @property
+    def number(self) -> int:
+        """Its number in the course."""
+        return int(self.folder.name[:2])
+
+    @cached_property
+    def page(self) -> str:
+        """README.md."""
+        return (self.folder / "README.md").read_text("utf-8")
+
+    @property
+    def title(self) -> str:
+        """The page's heading, without the number."""
+        return self.page.splitlines()[0].lstrip("# ").partition(". ")[2]
+
+    @property
+    def goal(self) -> str:
+        """The text between the page's heading and the next one."""
+        return self.page.partition("\n")[2].partition("\n## ")[0].strip()
+
+    def section(self, heading: str) -> str:
+        """The text below a heading of the second level. Raise KeyError if there is none."""
+        return section(self.page, heading)
+
+    @property
+    def question_text(self) -> str:
+        """The question at its end, without the hint."""
+        return self.section("Question").partition("<details>")[0].strip()
+
+    @property
+    def hint(self) -> str:
+        """The hint for the question."""
+        found = re.search(r"<summary>Hint</summary>(.*?)</details>", self.section("Question"), re.S)
+        return found[1].strip() if found else ""
+
+    @cached_property
+    def solution(self) -> str:
+        """solution.md: how it is done."""
+        return (self.folder / "solution.md").read_text("utf-8")
+
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        """lesson.toml, with the `choices` of the question, their reasons, and the sentences of `refused`."""
+        return tomllib.loads((self.folder / "lesson.toml").read_text("utf-8"))
+
+    def names(self, kind: str) -> frozenset[str]:
+        """What lesson.toml names: changes, changed_rules, restarts or edits (lessons/README.md)."""
+        return frozenset(self.told.get(kind, ()))
+
+    @property
+    def changes(self) -> frozenset[str]:
+        """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
+        return self.names("changes")
+
+    @property
+    def optional(self) -> bool:
+        """Whether it is for the time that is left."""
+        return bool(self.told.get("optional"))
+
+
+def lessons() -> list[Lesson]:
+    """All of them, in order."""
+    pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files behind
+    return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
+
+
+def gone() -> dict[int, dict[str, Any]]:
+    """The numbers that are lessons no longer, and where each leads: `lesson`, a number, or `page`, a path."""
+    leads = tomllib.loads((LESSONS / "gone.toml").read_text("utf-8"))
+    return {int(number): lead for number, lead in leads.items()}
+
+
+def section(page: str, heading: str) -> str:
+    """The text of a page below a heading of the second level. Raise KeyError if there is none."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    if not found:
+        raise KeyError(f"There is no '## {heading}'")
+    return found[1].strip()
+
+
+def filled(text: str, word: str, ports: dict[str, str]) -> str:
+    """A part of a page with an attempt's word and a stack's ports; an empty word leaves its places."""
+    for name, default in PORTS.items():
+        text = re.sub(rf"(?<=localhost:){default}\b", ports[name], text)
+    return text.replace("WORD", word) if word else text

@@ -1,0 +1,1 @@
+"""The lessons as web pages: files, written once, which the theatre's backend serves below /lessons/."""
