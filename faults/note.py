@@ -34,4 +34,9 @@ def write_note(file: Path, note: Note) -> None:
     new = file.with_suffix(".new")
     new.write_text(json.dumps(asdict(note)))
     new.rename(file)
+    broken = file.with_name("broken")  # its title, for `make status`
+    if note.mended:
+        broken.unlink(missing_ok=True)
+    else:
+        broken.write_text(f"{note.title}\n")
     bash("publish_note || true", json.dumps(asdict(replace(note, drawn=""))))

@@ -9,11 +9,13 @@ does: all three paths send the Host of its visitors, because an application may 
 """
 
 import os
+import tomllib
+from pathlib import Path
 from urllib.parse import urlsplit
 
 DEFAULT = "upstage.localhost"
 DIRECT = "direct.localhost"
-COMPARISON = ["classic", "nginx", "static"]  # `make settings` writes them
+COMPARISON: list[str] = tomllib.loads((Path(__file__).parent / "comparison.toml").read_text())["names"]
 CORE = (DEFAULT, *(f"{name}.localhost" for name in COMPARISON), DIRECT)
 APP = "app.localhost"
 APP_ALONE, APP_NGINX = "alone.app", "nginx.app"  # ports, not host names

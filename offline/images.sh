@@ -18,7 +18,7 @@ choose_images() {
         return
     done
     # Images named in the environment or .env say nothing about the official ones.
-    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ] && override_is_ours; then rm $override; fi
+    if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ] && override_is_ours; then rm $override .run/$override; fi
 }
 
 # The images of the Compose files in use, and the one that ours are built on.
@@ -56,12 +56,14 @@ ensure_base() {
 }
 
 # --- Plain Compose commands. Compose reads compose.override.yaml automatically, so a copy of offline/compose.yaml gives it
-# the names of the offline images. A file of the user's under that name stays. No link: an editor would write through it.
+# the names of the offline images. A file of the user's under that name stays, and one that the user has changed.
 
 write_override() {
     if [ ! -e $override ] || override_is_ours; then
-        rm -f $override
-        { echo "# Written by make up; make it yours by changing it ($(cksum <offline/compose.yaml))" && cat offline/compose.yaml; } >$override
+        mkdir -p .run
+        rm -f $override # it may be a link
+        cp offline/compose.yaml $override
+        cp offline/compose.yaml .run/$override
     else
         say "$override is yours, so plain Compose commands need this first: set -a; . offline/images.env; set +a"
     fi

@@ -1,14 +1,14 @@
-"""Writes what is made from settings.toml, topologies.toml and other data, for readers without them."""
+"""Writes the files that are made from settings.toml, topologies.toml and other data."""
 
-import re
 import shlex
 import textwrap
 import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 REPO = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- from settings.toml -->\n", "\n<!-- end -->\n"
 PAGE = "nginx/sites/error_page.html"
 CACHING_RULES = {  # the tables of docs/caching-rules.md, and their columns
     "path": ("rule", "folders", "endings"),
@@ -21,8 +21,7 @@ IN_VCL = {  # the variables of that page, as Varnish has them
     "$status": "resp.status",
     "$trace_id": "req.http.X-Request-Id",
 }
-SHELL = """\
-# shellcheck shell=sh disable=SC2154  # eval assigns value
+CHECK = """\
 # Written from settings.toml by `make settings`.
 
 # check MEANING PATTERN NAME=DEFAULT...: each is empty, which means its default, or one line that matches
@@ -35,37 +34,66 @@ check() {
     for setting; do
         name=${setting%%=*} && eval "value=\\${$name:-}"
         case $value in
-        '') export "${setting?}" ;;
-        *"$newline"*) false ;;
-        *) printf '%s' "$value" | grep -Eqxe "$pattern" ;;
-        esac || die "$name must be $meaning, not '$value'"
+        '') export "${setting?}" && continue ;;
+        *"$newline"*) value=${value%%"$newline"*}… ;;
+        *) ! printf '%s' "$value" | grep -Eqxe "$pattern" || continue ;;
+        esac
+        case $name in *_PASSWORD) value=… ;; esac
+        die "$name must be $meaning, not '$value'"
     done
 }
-
 """
 
 
-class Setting(NamedTuple):
-    """A row of the table."""
+class Kind(NamedTuple):
+    """How a value must look."""
+
+    pattern: str
+    must_be: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """A setting, with the fields of settings.toml."""
 
     section: str
     name: str
-    default: str
+    text: str
     kind: str
-    readers: str
-    meaning: str
+    default: str = ""
+    example: str | None = None
+    readers: tuple[str, ...] = ()
+    default_in: Mapping[str, str] = field(default_factory=dict)
+    published: bool | str = False
 
-    def words(self, reader: str) -> list[str]:
-        """NAME=DEFAULT as nginx or Varnish has it; none if it does not read this setting."""
-        readers = self.readers.split()
-        words = {reader: f"{self.name}={self.default}", f"{reader}=": f"{self.name}="}
-        return [words[each] for each in readers if each in words]
+    def given(self, reader: str) -> str:
+        """NAME=DEFAULT as a reader has it; the commands, an empty name, leave the defaults to Compose."""
+        return f"{self.name}={self.default_in.get(reader, self.default) if reader else ''}"
+
+    def read_by(self, reader: str) -> bool:
+        """Whether nginx or Varnish reads it; for an empty name, whether neither does."""
+        return reader in self.readers if reader else not self.readers
+
+
+def shell_words(words: list[str], first: str, indent: str, last: str = "") -> str:
+    """A command or an array, broken into lines of at most 127 columns."""
+    lines = [indent + first]
+    for word in map(shlex.quote, words):
+        if len(lines[-1]) + len(word) > 127:
+            lines.append(f"{indent}   ")
+        lines[-1] += f" {word}"
+    return (" \\\n" if not last else "\n").join(lines) + last + "\n"
 
 
 TABLE = tomllib.loads((REPO / "settings.toml").read_text())
-KINDS: dict[str, tuple[str, str]] = TABLE.pop("kinds")
-SETTINGS = [Setting(section, name, *row) for section, rows in TABLE.items() for name, row in rows.items()]
+KINDS = {name: Kind(**kind) for name, kind in TABLE.pop("kinds").items()}
+SETTINGS = [
+    Setting(section=section, name=name, **fields)
+    for section, rows in TABLE.items()
+    for name, fields in rows.items()
+]
 FOR_USERS = [setting for setting in SETTINGS if setting.section != "internal"]
+IN_EXAMPLE = [setting for setting in FOR_USERS if setting.section != "rare"]
 ANALYTICS = tomllib.loads((REPO / "proscenium/analytics.toml").read_text())
 TOPOLOGIES = tomllib.loads((REPO / "backend/src/upstage/site/topologies.toml").read_text())
 COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
@@ -73,50 +101,87 @@ COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
 
 def example() -> str:
     """The text of .env.example."""
-    text = "# Every setting with its default. Copy this file to .env and edit it; no command changes .env.\n"
+    text = (
+        "# The settings with their defaults. Copy this file to .env and edit it; no command changes .env.\n"
+    )
     section = ""
-    for setting in FOR_USERS:
+    for setting in IN_EXAMPLE:
         if setting.section != section:
             section = setting.section
             text += f"\n# --- {section} ".ljust(118, "-") + "\n"
-        for line in textwrap.wrap(setting.meaning, 118, break_on_hyphens=False):
+        for line in textwrap.wrap(setting.text, 118, break_on_hyphens=False):
             text += f"# {line}\n"
-        commented = setting.default.startswith("#")
-        text += "#" * commented + f"{setting.name}={setting.default[commented:]}\n"
+        value = setting.default if setting.example is None else setting.example
+        text += "#" * (setting.example is not None) + f"{setting.name}={value}\n"
     return text
 
 
-def checks(reader: str) -> str:
+def checks(reader: str, indent: str = "") -> str:
+    """The checks of what nginx or Varnish reads, or neither of them, as lines of a shell script."""
+    lines = ""
+    for name, kind in KINDS.items():
+        read = [each for each in (SETTINGS if reader else FOR_USERS) if each.kind == name]
+        if given := [each.given(reader) for each in read if each.read_by(reader)]:
+            lines += shell_words([kind.must_be, kind.pattern, *given], "check", indent)
+    return lines
+
+
+def server_table(reader: str) -> str:
     """The shell file with the defaults and checks of nginx or Varnish."""
-    lines = []
-    for kind, (pattern, meaning) in KINDS.items():
-        if words := [word for each in SETTINGS if each.kind == kind for word in each.words(reader)]:
-            lines.append("check")
-            for word in map(shlex.quote, (meaning, pattern, *words)):
-                if len(lines[-1]) + len(word) > 127:
-                    lines[-1] += " \\"
-                    lines.append("   ")
-                lines[-1] += f" {word}"
-    return SHELL + "\n".join(lines) + "\n"
+    return f"# shellcheck shell=sh disable=SC2154  # eval assigns value\n{CHECK}\n{checks(reader)}"
 
 
-def readme(reader: str) -> str:
-    """The README of nginx or Varnish, with its part about settings."""
-    read = [setting for setting in SETTINGS if setting.words(reader)]
-    names = ", ".join(f"`{setting.name}`" for setting in read if setting in FOR_USERS)
-    lines = textwrap.wrap(f"Those of [`.env.example`](../.env.example): {names}; and these:", 125)
-    lines += ["", "| variable | default | meaning |", "|---|---|---|"]
+def commands_table() -> str:
+    """The shell file for the commands: names, ports, sites, and the checks that nobody else makes."""
+
+    def array(name: str, words: list[str]) -> str:
+        return shell_words(words, f"{name}=(", "", ")").replace("( ", "(", 1)
+
+    published = [each for each in FOR_USERS if each.published]
+    labels = {name: TOPOLOGIES[name]["label"] for name in COMPARISON}
+    sites = [f"{label[0].lower() + label[1:]:20} http://{name}.localhost" for name, label in labels.items()]
+    return (
+        "# shellcheck shell=bash disable=SC2034,SC2154  # used by other scripts; eval assigns value\n"
+        + CHECK
+        + "\n# The settings of a user, and those of them that the scripts of nginx and of Varnish check.\n"
+        + array("settings", [each.name for each in FOR_USERS])
+        + array("nginx_settings", [each.name for each in FOR_USERS if each.read_by("nginx")])
+        + array("varnish_settings", [each.name for each in FOR_USERS if each.read_by("varnish")])
+        + "# The ports of this machine: NAME=DEFAULT, and the Compose file of the extra that publishes it.\n"
+        + array("ports", [f"{each.name}={each.default}" for each in published])
+        + "declare -A published_by=("
+        + "".join(f"\n    [{each.name}]={each.published}" for each in published if each.published is not True)
+        + "\n)\n# The sites for comparisons (topologies.toml), as `make up` prints them, without the port.\n"
+        + array("comparison", sites)
+        + "\n# The settings that neither nginx nor Varnish reads.\ncheck_others() {\n"
+        + checks("", "    ")
+        + "}\n"
+    )
+
+
+def page_of_settings(reader: str, title: str) -> str:
+    """The page with the settings of nginx or Varnish."""
+    read = [setting for setting in SETTINGS if setting.read_by(reader)]
+    names = ", ".join(f"`{setting.name}`" for setting in read if setting in IN_EXAMPLE)
+    shown = textwrap.fill(f"Those of [`.env.example`](../.env.example): {names}; and these:", 125)
+    lines = [
+        f"# {title}'s settings",
+        "",
+        "Written from [`settings.toml`](../settings.toml) by `make settings`.",
+        "",
+    ]
+    lines += [shown, "", "| variable | default | meaning |", "|---|---|---|"]
     for setting in read:
-        if setting not in FOR_USERS:
+        if setting not in IN_EXAMPLE:
             default = f"`{setting.default}` " if setting.default else ""
-            lines.append(f"| `{setting.name}` | {default}| {setting.meaning} |")
-    return replaced(f"{reader}/README.md", BEGIN, "\n".join(lines), END)
+            lines.append(f"| `{setting.name}` | {default}| {setting.text} |")
+    return "\n".join(lines) + "\n"
 
 
 def caching_rules() -> str:
-    """docs/caching-rules.md, with its tables."""
+    """The text of docs/caching-rules.md: its template, with the tables."""
     rules = tomllib.loads((REPO / "docs/caching-rules.toml").read_text())
-    page = (REPO / "docs/caching-rules.md").read_text()
+    page = (REPO / "docs/caching-rules.md.template").read_text()
     for kind, columns in CACHING_RULES.items():
         lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
         for row in rules[kind]:
@@ -125,15 +190,8 @@ def caching_rules() -> str:
                 " ".join(map("`{}`".format, cell)) if isinstance(cell, list) else str(cell) for cell in cells
             )
             lines.append(f"| {line} |".replace("|  |", "| |").replace("|  |", "| |"))
-        before, begin, rest = page.partition(f"<!-- each {kind} of caching-rules.toml -->\n")
-        page = before + begin + "\n".join(lines) + END + rest.partition(END)[2]
+        page = page.replace(f"${{{kind}}}", "\n".join(lines))
     return page
-
-
-def replaced(path: str, begin: str, text: str, end: str) -> str:
-    """The text of a file with another part between these words."""
-    before, _, rest = (REPO / path).read_text().partition(begin)
-    return before + begin + text + end + rest.partition(end)[2]
 
 
 def page() -> str:
@@ -197,9 +255,6 @@ def kustomization() -> str:
     ]
     left_out = {"tests", "app", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
     text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
-    for variable in ("NGINX_IMAGE", "VARNISH_IMAGE"):
-        [image] = re.findall(rf"\$\{{{variable}:-([^}}]+)}}", (REPO / "hardened.yaml").read_text())
-        text = text.replace(variable, f"newTag: {image.partition(':')[2]}")
     for folder in folders:
         if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):
             continue
@@ -211,26 +266,21 @@ def kustomization() -> str:
 
 
 def files() -> dict[str, str]:
-    """Each file that is made from the tables or has a part that is, and its text."""
-    hosts = ", ".join(f"{name}.localhost" for name in ("upstage", *COMPARISON, "direct"))
+    """Each file that is written as a whole, and its text."""
     names = ", ".join(f'"{name}"' for name in COMPARISON)
-    printed = ""
-    for name in COMPARISON:
-        label = TOPOLOGIES[name]["label"]
-        printed += f"\n    {label[0].lower() + label[1:]:20} http://{name}.localhost:$HTTP_PORT/"
+    compared = f"# Written from topologies.toml by `make settings`.\nnames = [{names}]\n"
     return {
         ".env.example": example(),
-        "nginx/scripts/table.sh": checks("nginx"),
-        "nginx/README.md": readme("nginx"),
+        "bin/lib/table.sh": commands_table(),
+        "nginx/scripts/table.sh": server_table("nginx"),
+        "nginx/settings.md": page_of_settings("nginx", "nginx"),
         "varnish/page.vcl": page(),
-        "varnish/table.sh": checks("varnish"),
-        "varnish/README.md": readme("varnish"),
+        "varnish/table.sh": server_table("varnish"),
+        "varnish/settings.md": page_of_settings("varnish", "Varnish"),
         "docs/caching-rules.md": caching_rules(),
-        "bin/up": replaced("bin/up", 'others="', printed, '"\n'),
         "starter/varnish/analytics.vcl": analytics(),
         "kustomization.yaml": kustomization(),
-        "compose.yaml": replaced("compose.yaml", "aliases: [", hosts, "]"),
-        "loadtest/topologies.py": replaced("loadtest/topologies.py", "COMPARISON = [", names, "]"),
+        "loadtest/comparison.toml": compared,
     }
 
 

@@ -12,8 +12,8 @@ from tests.stack import REPO
 from tests.support.checks import ran
 
 BASICS = shlex.split("""
-    bash sh env id dirname readlink cat grep sed awk find mkdir timeout sleep rm df printf tail date uname
-    cksum tr xargs sort numfmt
+    bash sh env id dirname basename readlink cat cmp grep sed awk find mkdir timeout sleep rm df printf tail
+    date uname cksum tr xargs sort numfmt paste
 """)
 LIBRARIES = ("bin/lib/common.sh", "bin/lib/modes.sh", "bin/lib/containers.sh", "bin/lib/settings.sh")
 

@@ -1,4 +1,4 @@
-"""A site for comparisons is added in two places: a file in nginx/sites/, and a row with the words for it."""
+"""A site for comparisons is a file in nginx/sites/, and a row with the words for it."""
 
 import subprocess
 import sys
@@ -44,8 +44,7 @@ def test_a_file_and_a_row_add_a_site(bare: Path) -> None:
 
     python("-m", "proscenium.settings")
     assert python("-c", KNOWN).split() == ["True", "True", "#f0e442", "True", "True", "True"]
-    assert f", {HOST}, direct.localhost]" in (bare / "compose.yaml").read_text()
-    assert f"the fifth way        http://{HOST}:" in (bare / "bin/up").read_text()
+    assert f"the fifth way        http://{HOST}'" in (bare / "bin/lib/table.sh").read_text()
     with NginxServer() as nginx:
         nginx.scripts = bare / "nginx"
         nginx.start()

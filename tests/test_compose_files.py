@@ -100,10 +100,9 @@ def test_the_table_of_settings_has_every_published_port() -> None:
         for name, default in re.findall(r"127[.]0[.]0[.]1}?:\$\{(\w+):-([\d-]+)\}", (REPO / file).read_text())
     }
     published = {
-        each.name: (each.default, readers.partition(":")[2] or "compose.yaml")
+        each.name: (each.default, "compose.yaml" if each.published is True else each.published)
         for each in SETTINGS
-        for readers in each.readers.split()
-        if readers.startswith("published")
+        if each.published
     }
     assert found == published
 
@@ -230,19 +229,19 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
             assert re.search(r'"(\$\{BIND_ADDR:-127\.0\.0\.1}|127\.0\.0\.1):\$\{\w+_PORT:-\d+}:\d+', line), (
                 line
             )
-    example = (REPO / ".env.example").read_text()
+    defaults = {each.name: each.default if each.example is None else each.example for each in FOR_USERS}
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
         default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
         if name.endswith("_IMAGE"):
             default = ""  # only compose.yaml has the version
         if (name, default) == ("LOADTEST_WORKERS", "1"):
             continue  # `replicas` must be a number; empty means one
-        assert re.search(rf"^#?{name}={re.escape(default)}$", example, re.M), f"{name}={default}"
+        assert (name, default) in defaults.items()
 
 
 @pytest.mark.parametrize("service", ["nginx", "varnish"])
 def test_a_service_gets_every_setting_that_it_reads(composed: Json, service: str) -> None:
-    read = {setting.name for setting in FOR_USERS if setting.words(service)}
+    read = {setting.name for setting in FOR_USERS if setting.read_by(service)}
     assert read <= composed["services"][service]["environment"].keys()
 
 
@@ -258,6 +257,11 @@ def test_the_version_of_an_image_is_written_once() -> None:
         assert len(pinned) == images
         for one in pinned:
             assert [name for name, text in texts.items() for _ in range(text.count(one))] == [file]
+
+
+def test_locust_reaches_each_site_by_its_name(composed: Json) -> None:
+    names = {f"{name}.localhost" for name in ("upstage", *COMPARISON, "direct")}
+    assert names <= {*composed["services"]["nginx"]["networks"]["load"]["aliases"]}
 
 
 def test_native_mode_sets_every_address() -> None:

@@ -34,8 +34,9 @@ PODS = {  # of each service
 }
 INGRESS = "extras/kubernetes/ingress"
 # Files that no pod reads: they are for one machine, or for `make`.
-UNREAD = r".*/tests/.*|.*/README\.md|nginx/(app|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
-MAPS = yaml.safe_load((REPO / "kustomization.yaml").read_text())["configMapGenerator"]
+UNREAD = r".*/tests/.*|.*\.md|nginx/(app|theatres|observe|edge)/.*|nginx/(loaded|command|reload)\.sh"
+WHOLE = yaml.safe_load((REPO / "kustomization.yaml").read_text())
+MAPS = WHOLE["configMapGenerator"]
 
 
 def validate(each: Json) -> None:
@@ -54,7 +55,13 @@ def test_the_api_knows_each_object(each: Json) -> None:
 
 def known(service: str) -> set[str]:
     backend = re.findall(r'"(UPSTAGE_[A-Z_]+)"', (REPO / "backend/src/upstage/settings.py").read_text())
-    return {*backend} if service == "backend" else {each.name for each in SETTINGS if each.words(service)}
+    return {*backend} if service == "backend" else {each.name for each in SETTINGS if each.read_by(service)}
+
+
+def test_the_images_are_those_of_compose() -> None:
+    services = yaml.safe_load((REPO / "hardened.yaml").read_text())["services"]
+    for name, tag in ((each["name"], each["newTag"]) for each in WHOLE["images"][:2]):
+        assert services[name]["image"] == f"${{{name.upper()}_IMAGE:-{name}:{tag}}}"
 
 
 def test_every_setting_exists() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lessons.checking.lesson import lessons
+from lessons.lesson import lessons
 from tests.outside.allowed import compare
 from tests.stack import REPO
 from tests.support.checks import check, tracked
@@ -57,6 +57,10 @@ def test_shellcheck() -> None:
     # Those of each way of running are chosen at run time (bin/lib/modes.sh), and use what common.sh sets.
     modes = ("bin/lib/containers.sh", "native/native.sh")
     check("shellcheck", "--exclude=SC2154,SC2034,SC2086,SC2119,SC2120", *modes)
+
+
+def test_the_format_of_javascript_and_css() -> None:
+    check(BIN / "oxfmt", "--check", ".")
 
 
 def test_hadolint() -> None:
@@ -127,3 +131,49 @@ def test_what_people_copy_has_one_statement_a_line() -> None:
             assert len(line) <= 100, f"{name}: {line}"
             code = re.sub(r"""\{".*?"\}|(["']).*?\1|#.*|^\s*} els(e|if)""", "", line)
             assert name not in files or not re.search(r"[;{}]\s*\S", code.rstrip()), f"{name}: {line}"
+
+
+# How a line of a program would read what is no data, or write a part of a file. What tests and checks of
+# lessons do with sources is their own business, and lessons/pages renders pages.
+NO_DATA = {
+    ".sh": [
+        r"<!--",  # marks in a page
+        r"\b(sed|awk|grep)\b[^|;]*\.(json|toml|ya?ml|md)\b",
+        r"json\W* *\|.*\b(sed|awk|grep|cut)\b",
+        r"done <\S*\.(json|toml|ya?ml|md)\b",
+    ],
+    ".py": [
+        r"<!--",
+        r"\bre\.\w+\(.*\.(json|toml|ya?ml|md)\b",
+        r"read_text\([^)]*\)\.(partition|replace)\(",
+    ],
+}
+ALL_THE_SAME = {  # the program, and how the line begins
+    # `make up` and `make doctor` need no Python, and Docker prints these as JSON only.
+    ("bin/lib/build.sh", "python_image()"),
+    ("bin/lib/build.sh", "client_proxy()"),
+    # Compose, which knows the names of a file's variables, may not be installed yet.
+    ("bin/lib/environment.sh", "grep -qsE"),
+}
+
+
+def test_programs_read_data_and_write_files_as_a_whole() -> None:
+    found = []
+    left_out = re.compile(
+        r"(.*/)?(tests|learners|proof)/|(lessons/(\d\d-|pages/)|backend/|starter/|loadtest/)"
+    )
+    for name in tracked("*.py", "*.sh", ":(glob)bin/*", ".ci/run"):
+        if left_out.match(name):
+            continue
+        for line in (REPO / name).read_text().splitlines():
+            code = line if name.endswith(".py") else re.sub(r"'[^']*'", "''", line)
+            if any(re.search(pattern, code) for pattern in NO_DATA[".py" if name.endswith(".py") else ".sh"]):
+                found.append((name, line.strip()))
+    known = [
+        (name, line)
+        for name, line in found
+        for file, begin in ALL_THE_SAME
+        if name == file and line.startswith(begin)
+    ]
+    assert found == known
+    assert len(found) == len(ALL_THE_SAME), "an exception that nothing needs"

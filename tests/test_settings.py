@@ -11,9 +11,10 @@ from threading import Thread
 
 import pytest
 
-from proscenium.settings import ANALYTICS, FOR_USERS, KINDS, SETTINGS, files
+from proscenium.settings import ANALYTICS, FOR_USERS, IN_EXAMPLE, KINDS, SETTINGS, files
 from tests.bare import engine, functions, run
 from tests.stack import REPO
+from tests.support.checks import tracked
 
 # The engine's commands that change nothing.
 QUESTIONS = {"info", "compose version --short"}
@@ -82,22 +83,20 @@ SAMPLES = {
     "to_9999": ("1|9999", "0|10000|many"),
     "to_999999": ("1|999999", "-1|0|1.5|1000000|5; error_log /x"),
 }
-# What checks the settings of each reader; "": `make up`.
+# What checks the settings of each reader; "": those that neither of them reads.
 CHECKS = {
-    "": ("bash", "chosen() { :; }; . bin/lib/table.sh && check_values"),
+    "": ("bash", ". bin/lib/table.sh && check_others"),
     "nginx": ("sh", ". nginx/scripts/table.sh"),
     "varnish": ("sh", ". varnish/table.sh"),
 }
 USED = {  # a setting of each reader and kind
-    (reader, each.kind): each.name
-    for reader in CHECKS
-    for each in SETTINGS
-    if (each.words(reader) if reader else each in FOR_USERS)
+    (reader, each.kind): each.name for reader in CHECKS for each in SETTINGS if each.read_by(reader)
 }
 
 # Wrong values that `make up` itself refuses; the first for all that a kind refuses.
 WRONG = [
     ("HTTP_PORT", "abc"),
+    ("SWF_PORT", "abc"),
     ("FTP_PASSIVE_PORTS", "2131-2122"),
     ("BIND_ADDR", "1.2.3.4"),
     ("TLS_FOLDER", "/nonexistent"),
@@ -130,11 +129,10 @@ def test_the_lists_of_analytics_are_looked_up_once_a_year() -> None:
     assert (date.today() - ANALYTICS["day"]).days < 366
 
 
-def test_the_rows_are_written_as_make_up_reads_them() -> None:
-    """It has no Python, and would skip another row."""
-    rows = (REPO / "settings.toml").read_text().partition("[internal]")[0]
-    for each in FOR_USERS:
-        assert f"\n{each.name} = ['{each.default}', '{each.kind}', '{each.readers}', " in rows
+def test_the_example_is_short_and_a_page_explains_what_it_leaves_out() -> None:
+    assert len(IN_EXAMPLE) <= 60
+    pages = "".join((REPO / name).read_text() for name in tracked("*.md", ":!CHANGELOG.md"))
+    assert [each.name for each in FOR_USERS if each not in IN_EXAMPLE and f"`{each.name}" not in pages] == []
 
 
 def test_every_kind_is_used_and_has_samples() -> None:
@@ -154,8 +152,9 @@ def test_every_reader_accepts_the_same_values_of_a_kind(reader: str, kind: str) 
                 capture_output=True,
                 text=True,
             )
-            shown = "…" if name.endswith("_PASSWORD") else value
-            said = f"{name} must be {KINDS[kind][1]}, not '{shown}'\n" * refused
+            first, newline, _ = value.partition("\n")
+            shown = "…" if name.endswith("_PASSWORD") else first + "…" * bool(newline)
+            said = f"{name} must be {KINDS[kind].must_be}, not '{shown}'\n" * refused
             assert (done.returncode, done.stdout, done.stderr) == (refused, said, "")
 
 
@@ -290,6 +289,10 @@ def test_a_certificate_that_nginxs_container_cannot_read_is_refused(bare: Path, 
     assert f"cannot read '{folder}/archive/privkey1.pem'. Type: chmod a+r" in complaint(folder, "live/")
 
 
+def test_a_shell_may_have_a_machine_of_its_own(bare: Path) -> None:
+    assert functions(bare, CHECK, MACHINE="my laptop").returncode == 0
+
+
 def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: Path) -> None:
     (bare / ".env").write_bytes(b"HTP_PORT=9\r\nUPSTAGE_SIGNUP=open\r\nCLIENT_REQUESTS=abc\r\n")
     done = run(bare, "up")
@@ -300,9 +303,8 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
 
 
 def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
-    """Settings of the example, the labs, one of the user's files, and the programs that are called."""
-    names = re.findall(r"^#?([A-Z_]+=.*)$", (bare / ".env.example").read_text(), re.M)
-    assert "COMPOSE_PROJECT_NAME=proscenium" in names
+    """Settings of the table, the labs, one of the user's files, and the programs that are called."""
+    names = [f"{each.name}={each.example or each.default}" for each in FOR_USERS]
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]
     names = [name for name in names if not name.startswith("COMPOSE_FILE=")]
     (bare / "compose.override.yaml").write_text("services: {nginx: {environment: {MY_OWN: $MY_OWN}}}\n")

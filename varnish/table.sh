@@ -11,10 +11,12 @@ check() {
     for setting; do
         name=${setting%%=*} && eval "value=\${$name:-}"
         case $value in
-        '') export "${setting?}" ;;
-        *"$newline"*) false ;;
-        *) printf '%s' "$value" | grep -Eqxe "$pattern" ;;
-        esac || die "$name must be $meaning, not '$value'"
+        '') export "${setting?}" && continue ;;
+        *"$newline"*) value=${value%%"$newline"*}… ;;
+        *) ! printf '%s' "$value" | grep -Eqxe "$pattern" || continue ;;
+        esac
+        case $name in *_PASSWORD) value=… ;; esac
+        die "$name must be $meaning, not '$value'"
     done
 }
 

@@ -8,6 +8,7 @@ cd "${BASH_SOURCE[0]%/*}/../.."
 
 . bin/lib/terminal.sh
 . bin/lib/environment.sh
+. bin/lib/table.sh
 load_env
 # Compose's own setting for another separator of COMPOSE_FILE.
 if [ -n "${COMPOSE_PATH_SEPARATOR:-}" ]; then COMPOSE_FILE=${COMPOSE_FILE:+${COMPOSE_FILE//"$COMPOSE_PATH_SEPARATOR"/:}}; fi
@@ -16,7 +17,6 @@ export COMPOSE_PATH_SEPARATOR=:
 export COMPOSE_PROJECT_NAME=${COMPOSE_PROJECT_NAME:-proscenium}
 export BIND_ADDR=${BIND_ADDR:-127.0.0.1}
 
-. bin/lib/table.sh
 . bin/lib/ports.sh
 
 # The command that was typed.

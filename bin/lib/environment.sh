@@ -1,5 +1,8 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # table.sh has the settings
 # What reaches our programs from outside: the user's shell, and .env. Sourced by common.sh.
+
+shopt -s extglob
 
 # Settings of other programs that a shell may export, and that would change what ours do. A name server, an index of packages and a
 # proxy stay, because downloads need them.
@@ -65,4 +68,18 @@ load_env() {
         [ -n "${!name+set}" ] || export "$name=${read[$name]}"
     done
 }
+
+# is_known NAME: succeeds if something reads the setting: one of settings.toml, of a Compose file, or of a program that we call.
+is_known() {
+    local files
+    case $1 in
+    COMPOSE_@(PATH_SEPARATOR|PROFILES|PARALLEL_LIMIT|PROGRESS|ANSI|HTTP_TIMEOUT) | NO_COLOR | @(http|https|no|all)_proxy | @(HTTP|HTTPS|NO|ALL)_PROXY) return ;;
+    DOCKER_@(HOST|CONTEXT|CONFIG|TLS|TLS_VERIFY|CERT_PATH|API_VERSION|BUILDKIT|DEFAULT_PLATFORM)) return ;;
+    PIP_@(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|CERT|PROXY|FIND_LINKS|NO_INDEX|DEFAULT_TIMEOUT)) return ;;
+    esac
+    [[ " ${settings[*]} " != *" $1 "* ]] || return 0
+    IFS=: read -ra files <<<"${COMPOSE_FILE:-}" # the user's, too: Compose, which knows its variables, may not be installed yet
+    grep -qsE "\\$\{?$1\>" compose.yaml hardened.yaml compose.override.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
+}
+
 compose_answers() { compose_version=$(docker compose version --short 2>/dev/null); }

@@ -2,12 +2,8 @@
 # Which Compose files make up the stack.
 
 override=compose.override.yaml
-# override_is_ours: succeeds if the file is as `make up` has written it (offline/images.sh): the rest has the checksum in its first
-# line. An earlier version made a link.
-override_is_ours() {
-    [ "$(readlink $override)" = offline/compose.yaml ] ||
-        { [ -e $override ] && [ "$(sed -n '1s/^# Written by make up.*(\(.*\))$/\1/p' $override)" = "$(tail -n +2 $override | cksum)" ]; }
-}
+# override_is_ours: succeeds if the file is as `make up` has written it, which has kept a copy (offline/images.sh).
+override_is_ours() { cmp -s $override .run/$override; }
 
 # EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. Ours is left
 # out: only plain Compose commands need it, because `make` exports the image names.

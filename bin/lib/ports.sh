@@ -1,10 +1,8 @@
 # shellcheck shell=bash
 # The ports of this machine.
 
-# The ports on this machine: readers have `published`, with the file if it is that of an extra.
-ports=()
-for name in "${settings[@]}"; do
-    if [[ ${readers_of[$name]} == *published* ]]; then ports+=("$name") && export "$name=${!name:-${default_of[$name]}}"; fi
+for port in "${ports[@]}"; do
+    name=${port%%=*} && export "$name=${!name:-${port#*=}}"
 done
 
 # port_taken PORT [ADDRESS]: prints the address on which a program answers at that port: BIND_ADDR, or the one that
@@ -25,9 +23,9 @@ port_taken() {
 # for each port.
 published_ports() {
     local name port of
-    for name in "${ports[@]}"; do
-        of=${readers_of[$name]#*published}
-        if [ -n "$of" ] && ! chosen "${of#:}"; then continue; fi
+    for name in "${ports[@]%%=*}"; do
+        of=${published_by[$name]:-}
+        if [ -n "$of" ] && ! chosen "$of"; then continue; fi
         for ((port = ${!name%-*}; port <= ${!name#*-}; port++)); do echo "$name $port"; done
     done
     theatre_ports

@@ -1,22 +1,20 @@
 # shellcheck shell=bash
-# Checks the settings before anything is started or changed: each by settings.toml, then what several have to do with each other
-# and with this machine. A wrong value causes one line of output; a running stack continues as it is.
+# Checks the settings before anything is started or changed: each where it is read, then what several have to do with each other and
+# with this machine. A wrong value causes one line of output; a running stack continues as it is.
 
 . bin/lib/machines.sh
 
 check_settings() {
     name_unknown_settings
+    if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
     check_values
     check_addresses
-    ask_nginx : SERVER_NAMES APP APP_NAMES THEATRES
     check_app
     check_machines
     if chosen extras/observe/compose.yaml && without upstage; then
         die "EXTRAS=observe shows a stack with UpStage. Type: make up EXTRAS=$EXTRAS ${APP:+APP=$APP }WITH=upstage,policyd,locust"
     fi
     [ -z "${OTLP:-}" ] || chosen extras/observe/compose.yaml || die "OTLP: only EXTRAS=observe sends traces. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}observe"
-    if [ -n "${TLS_CERTIFICATE:-}${TLS_CERTIFICATE_KEY:-}" ]; then check_certificate; fi
-    [ -e "starter/recipes/${APP_RECIPE:-wordpress}.vcl" ] || die "APP_RECIPE must be one of starter/recipes, not '$APP_RECIPE'"
 }
 
 # Restrictions of containers only: which files they see, and their memory.
@@ -25,15 +23,26 @@ check_container_settings() {
     check_storage
 }
 
-# ask_nginx COMMANDS NAME...: nginx's scripts, with these settings and no others, accept them, and the commands do; else the last
-# line that they print is the reason.
-ask_nginx() {
-    local name settings=() said
-    for name in "${@:2}"; do [ -z "${!name:-}" ] || settings+=("$name=${!name}"); done
-    said=$(env -i PATH="$PATH" "${settings[@]}" sh -c "cd nginx && . scripts/settings.sh && $1" 2>&1) || die "$(tail -n 1 <<<"$said")"
+# check_values: each setting is empty, or as its kind wants it.
+check_values() {
+    (
+        # Many a shell has a MACHINE of its own.
+        chosen extras/edge/compose.yaml || unset FIRST_MACHINE OTHER_MACHINES MACHINE
+        check_others
+    ) || exit
+    ask nginx/scripts/settings.sh : "${nginx_settings[@]}"
+    ask varnish/settings.sh : "${varnish_settings[@]}"
+}
+
+# ask SCRIPT COMMANDS NAME...: the script of nginx or Varnish, with these settings and no others, accepts them, and the commands do;
+# else the last line that they print is the reason.
+ask() {
+    local name given=() said
+    for name in "${@:3}"; do [ -z "${!name:-}" ] || given+=("$name=${!name}"); done
+    said=$(env -i PATH="$PATH" "${given[@]}" sh -c "cd ${1%%/*} && . ./${1#*/} && $2" 2>&1) || die "$(tail -n 1 <<<"$said")"
 }
 # comparison_names_answer: on the published ports; nginx has the rule.
-comparison_names_answer() (ask_nginx 'env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null)
+comparison_names_answer() (ask nginx/scripts/settings.sh 'env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null)
 
 # A misspelt name would be ignored silently.
 name_unknown_settings() {
@@ -74,7 +83,7 @@ check_certificate() {
         file=$TLS_FOLDER/${!name:-}
         [ -f "$file" ] || die "$name must be a file below TLS_FOLDER; there is no '$file' that you can see"
     done
-    if has openssl; then ask_nginx 'cd .. && choose_certificate' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
+    if has openssl; then ask nginx/scripts/settings.sh 'cd .. && choose_certificate' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
 }
 
 # nginx's container has only TLS_FOLDER, and nginx does not run as root there.

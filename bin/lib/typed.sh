@@ -2,6 +2,7 @@
 # typed.sh TARGET... -- NAME...: says why a variable that was typed behind `make` is refused. A command takes those that
 # bin/lib/commands.txt names, and every setting; a misspelt one would be ignored silently.
 CDPATH='' cd -- "${0%/*}/../.." >/dev/null || exit
+. bin/lib/environment.sh
 . bin/lib/table.sh
 
 targets=() takes=

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2153  # render.sh uses some variables, table.sh sets others
-# Every setting, checked and exported, because envsubst reads the environment; README.md explains them. Sourced by render.sh. An
+# Every setting, checked and exported, because envsubst reads the environment; ../settings.md explains them. Sourced by render.sh. An
 # invalid value ends the script with one line, before any file is written.
 
 . ../starter/nginx/starting.sh

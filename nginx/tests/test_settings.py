@@ -21,8 +21,9 @@ def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: st
         ended = fresh.run_script(script, **{setting: value})
         assert ended.returncode == 1
         assert ended.stdout.startswith(f"{setting} must be ")
-        assert ended.stdout.endswith(f", not '{value}'\n")
-        assert len(ended.stdout.splitlines()) == 1 + value.count("\n")
+        shown = value.replace("\nb.example", "…")  # the first of several lines
+        assert ended.stdout.endswith(f", not '{shown}'\n")
+        assert len(ended.stdout.splitlines()) == 1
     assert list(fresh.generated.iterdir()) == []
 
 

@@ -29,7 +29,7 @@ DASHBOARD: Json = {
     "panels": ...,
 }
 COMMON: Json = {
-    **dict.fromkeys(("id", "type", "title", "description"), ...),
+    **dict.fromkeys(("id", "type", "source", "title", "description"), ...),
     "links?": [{"title": ..., "url": ...}],
     "gridPos": {"x": ..., "y": ..., "w": ..., "h": ...},
 }
@@ -107,6 +107,8 @@ def test_the_page_can_draw_a_panel(panel: Json) -> None:
     script = (PAGE / "dashboard.js").read_text()
     [units] = re.findall(r"const UNITS = \{(.*?)\n\};", script, re.S)
     assert panel["fieldConfig"]["defaults"]["unit"] in re.findall(r"^  (\w+):", units, re.M)
+    [sources] = re.findall(r"const SOURCES = \{(.*?)\n\};", script, re.S)
+    assert panel["source"] in re.findall(r"(\w+): \[", sources)
     [states] = re.findall(r"const STATES = \{(.*?)\}", script)
     if panel["type"] == "stat":
         assert len(panel["targets"]) == 1
