@@ -11,7 +11,7 @@ from logs.serverlogs import nginx_lines
 from proscenium.running import NotRunning, running
 
 from .fault import FOLDER, Fault, FaultError, bash, faults
-from .note import Note, read_note, write_note
+from .state import State, read_state, write_state
 
 RANDOM = "random"
 PATIENCE = 60  # seconds
@@ -21,9 +21,9 @@ FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json
 def main(command: str, name: str = "") -> int:
     """Run one command; return the exit code."""
     known = {fault.name: fault for fault in faults()}
-    note = read_note(FILE)
-    now = known.get(note.drawn or note.name) if note and not note.mended else None
-    secret = bool(now and note and note.drawn)
+    state = read_state(FILE)
+    now = known.get(state.drawn or state.name) if state and not state.mended else None
+    secret = bool(now and state and state.drawn)
     if command == "list":
         for fault in known.values():
             print(f"{'*' if fault is now and not secret else ' '} {fault.name:24} {fault.title}")
@@ -33,13 +33,13 @@ def main(command: str, name: str = "") -> int:
     elif command == "break":
         if name not in known and name != RANDOM:
             raise FaultError(f"FAULT is '{name}'; make faults lists them.")
-        if now and note:
-            raise FaultError(f"The stack is broken already: {note.name}. Type: make mend")
+        if now and state:
+            raise FaultError(f"The stack is broken already: {state.name}. Type: make mend")
         if name == RANDOM:
             return break_secretly([fault for fault in known.values() if fault.complaint])
         fault = known[name]
-        note = Note(name, fault.title, fault.users, time.time())
-        write_note(FILE, note)  # first: a command that fails half-way can be undone
+        state = State(name, fault.title, fault.users, time.time())
+        write_state(FILE, state)  # first: a command that fails half-way can be undone
         fault.run()
         print(
             f"{fault.title}.\n\nUsers see: {fault.users}\nPromised:  {fault.promise}\nLook at:   {fault.look}"
@@ -52,12 +52,12 @@ def main(command: str, name: str = "") -> int:
             print("\nIt mends itself; this takes a moment.", flush=True)
             time.sleep(fault.lasts)
             wait_until_mended()
-            write_note(FILE, note.ended())
+            write_state(FILE, state.ended())
             print("Mended.")
-    elif note and now:
+    elif state and now:
         now.run(mend=True)
         wait_until_mended()
-        write_note(FILE, replace(note.ended(), drawn=""))  # it was not found
+        write_state(FILE, replace(state.ended(), drawn=""))  # it was not found
         print("Mended." if secret else f'Mended. It was: "{now.title}".')
     else:
         print("The stack is not broken.")
@@ -99,8 +99,8 @@ def visited() -> bool:
 def break_secretly(drawn_from: list[Fault]) -> int:
     """Make a fault of which only a visitor's complaint is told."""
     fault = secrets.choice(drawn_from)
-    write_note(
-        FILE, Note(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
+    write_state(
+        FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
     )
     fault.run()
     print(

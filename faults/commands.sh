@@ -7,8 +7,8 @@
 # One container, with the address of its service.
 id_of() { container_ids "$1" --all | head -n 1; }
 
-# publish_note: writes standard input to where nginx serves it (nginx/sites/fault.conf).
-publish_note() { docker exec -i "$(id_of nginx)" sh -c 'cd /etc/nginx/generated && cat >.fault && mv .fault fault.json'; }
+# publish_state: writes standard input to where nginx serves it (nginx/sites/fault.conf).
+publish_state() { docker exec -i "$(id_of nginx)" sh -c 'cd /etc/nginx/generated && cat >.fault && mv .fault fault.json'; }
 
 # kill_main SERVICE: kills the first process of a container, as the kernel does when memory is short. (`docker kill` would tell
 # the engine not to start it again. Inside the container the kernel protects this process.)

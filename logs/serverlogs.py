@@ -34,7 +34,7 @@ class Line:
     host: str = ""  # nginx only
     answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
     cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
-    visitor: str = ""  # nginx only: stranger, known or personal (nginx/caching/micro_cache.conf)
+    visitor: str = ""  # nginx only: anonymous, identified or personal (nginx/caching/micro_cache.conf)
     seconds: float | None = None  # how long it took; the log of classic.localhost does not say
     ended: float | None = None  # seconds since 1970; neither does it say this
     span: str = ""  # nginx's own in the trace `id`; the access log does not say

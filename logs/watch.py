@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from faults.note import read_note
+from faults.state import read_state
 from proscenium.running import NotRunning, Process, Running, running
 
 from .explaining import Explained, explain, of_varnish
@@ -37,7 +37,7 @@ HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # once V
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of requests: to a host, by strangers or others, with a word in the URL; empty means all."""
+    """A choice of requests: to a host, by a kind of visitor, with a word in the URL; empty means all."""
 
     host: str = ""
     visitor: str = ""
@@ -110,11 +110,11 @@ class Faults:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._told = read_note(file)
+        self._told = read_state(file)
 
     def news(self) -> Iterator[str]:
         """Lines about what has changed since the last call."""
-        told, note = self._told, read_note(self._file)
+        told, note = self._told, read_state(self._file)
         if note is None or note == told:
             return
         self._told = note

@@ -6,7 +6,7 @@ vcl 4.1;
 import std;
 
 include "client.vcl";
-include "strangers.vcl";
+include "anonymous.vcl";
 include "app_backend.vcl"; # the application's address and limits: written by start.sh
 
 # The application purges its own copies alone, and none of UpStage's. It is a program: a browser on this machine may have been led
@@ -49,7 +49,7 @@ sub vcl_backend_fetch {
     # used one: the kernel delays the acknowledgement.)
     set bereq.http.Connection = "close";
     unset bereq.http.X-Own-App;
-    unset bereq.http.X-Stranger;
+    unset bereq.http.X-Anonymous;
 }
 
 sub vcl_deliver {

@@ -28,7 +28,7 @@ sub vcl_recv {
 include "starter/varnish/purge.vcl";
 include "reject.vcl";
 include "pages.vcl";
-include "curtain.vcl";
+include "upstage_page.vcl";
 include "starter/varnish/stale.vcl";
 
 # "Allow purging of cache using shift + reload": the object is fetched again, for every client.

@@ -13,7 +13,7 @@ import std;
 
 include "backends.vcl";     # the backend and its address: written by start.sh
 include "client.vcl";       # the headers that later rules trust: client address, request id, range
-include "strangers.vcl";    # clients without a cookie, crawlers among them: the backend learns who they are
+include "anonymous.vcl";    # clients without a cookie, crawlers among them: the backend learns who they are
 include "normalise.vcl";    # one spelling for each request: host and query
 include "queries.vcl";      # pages have no arguments
 include "deployment.vcl";   # additions of this deployment: written by start.sh, empty here
@@ -23,7 +23,7 @@ include "routes.vcl";       # the health check and WebSockets
 include "passed.vcl";       # paths that bypass the cache: /admin, /swf, /ws, /media/video
 include "media.vcl";        # files that are the same for every client: cached for 12 hours
 include "pages.vcl";        # the pages that Varnish writes itself
-include "curtain.vcl";      # UpStage fails: one more attempt, and what our 503 page says
+include "upstage_page.vcl"; # UpStage fails: one more attempt, and what our 503 page says
 include "starter/varnish/stale.vcl"; # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored

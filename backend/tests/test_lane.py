@@ -1,4 +1,4 @@
-"""The lane of strangers: a few requests at a time, each client in its turn."""
+"""The lane of anonymous clients: a few requests at a time, each client in its turn."""
 
 from twisted.internet.task import Clock
 

@@ -25,13 +25,13 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(school: Backend)
     assert b"300 ms" in answers[0].body
 
 
-def test_strangers_wait_each_address_in_its_turn(school: Backend) -> None:
-    """One address asks for twenty pages at once; who is known, and a newcomer, gets one. (test_lane.py)"""
-    stranger = {"X-Stranger": "yes", "X-Real-IP": "192.0.2.1"}
+def test_anonymous_clients_wait_each_address_in_its_turn(school: Backend) -> None:
+    """One address asks for twenty pages at once; an identified client and a newcomer get theirs."""
+    anonymous = {"X-Anonymous": "yes", "X-Real-IP": "192.0.2.1"}
     with ThreadPoolExecutor(22) as pool:
-        greedy = [pool.submit(ask, school, "/slow", **stranger) for _ in range(20)]
+        greedy = [pool.submit(ask, school, "/slow", **anonymous) for _ in range(20)]
         wait_until(lambda: any(each.done() for each in greedy))
-        newcomer = pool.submit(ask, school, "/slow", **{**stranger, "X-Real-IP": "192.0.2.2"})
+        newcomer = pool.submit(ask, school, "/slow", **{**anonymous, "X-Real-IP": "192.0.2.2"})
         assert ask(school, "/slow", **{"X-Real-IP": "192.0.2.1"}).status == 200
         assert newcomer.result().status == 200
         refused = [each.result() for each in greedy if each.result().status == 503]

@@ -218,8 +218,8 @@ class Visitors:
 def test_idle_connections_of_one_client_shut_out_no_camera(tmp_path: Path) -> None:
     visitors = Visitors(tmp_path)
     slow = visitors.connect("192.0.2.7")
-    idle = [visitors.connect("192.0.2.1") for _ in range(3 * webcam.MAX_STRANGERS)]
-    assert sum(not one.disconnecting for one in idle) == webcam.MAX_STRANGERS - 1
+    idle = [visitors.connect("192.0.2.1") for _ in range(3 * webcam.MAX_ANONYMOUS)]
+    assert sum(not one.disconnecting for one in idle) == webcam.MAX_ANONYMOUS - 1
     assert b"421" in idle[-2].value()
     camera = visitors.connect("192.0.2.2", "ann")
     assert not camera.disconnecting
@@ -228,9 +228,9 @@ def test_idle_connections_of_one_client_shut_out_no_camera(tmp_path: Path) -> No
 
 def test_a_session_that_does_not_sign_in_ends(tmp_path: Path) -> None:
     visitors = Visitors(tmp_path)
-    stranger, camera = visitors.connect("192.0.2.1"), visitors.connect("192.0.2.1", "ann")
+    unnamed, camera = visitors.connect("192.0.2.1"), visitors.connect("192.0.2.1", "ann")
     visitors.clock.advance(webcam.SIGN_IN_TIME)
-    assert (stranger.disconnecting, camera.disconnecting) == (True, False)
+    assert (unnamed.disconnecting, camera.disconnecting) == (True, False)
 
 
 @pytest.mark.parametrize("most", [1, webcam.MAX_OF_PLAYER])

@@ -24,7 +24,7 @@ STAGE_PORT = 7230
 JOIN = b"stage_ID=demo&mode=JOIN"
 PING, PONG = 0x89, 0x8A  # first byte of a frame
 PAGE_PAUSE = 0.2  # seconds between two requests for a page at one address
-# Of a visitor who is known (varnish/strangers.vcl), with a cookie of its own: no page for it has a copy.
+# Of an identified visitor (varnish/anonymous.vcl), with a cookie of its own: no page for it has a copy.
 COOKIE = "upstage_seen=1; prober=1"
 
 

@@ -1,7 +1,7 @@
 """A drawn fault is mended by hand, was watched under load while it lasted, and its cause is named."""
 
 from faults.fault import bash, faults
-from faults.note import Note, read_note, write_note
+from faults.state import State, read_state, write_state
 from lessons.checking import Ask, Laboratory, Need, Question
 
 # Each fault that can be drawn, and three that look like it.
@@ -29,16 +29,16 @@ WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"
 def check(lab: Laboratory, need: Need) -> None:
     """The services' health as the engine sees it, what visitors get, then what Prometheus has recorded."""
     need("prometheus" in lab.evidence.started(), "not-running")
-    note = drawn(lab, need)
+    state = drawn(lab, need)
     need(not bash("is_well").returncode, "unhealthy")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in lab.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
         need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
-    if not note.mended:
-        note = note.ended()
-        write_note(lab.evidence.state / "fault.json", note)
-    need(held(lab, note, LOADED), "no-load")
-    need(held(lab, note, f"{LOADED} and {WATCHED}"), "no-page")
+    if not state.mended:
+        state = state.ended()
+        write_state(lab.evidence.state / "fault.json", state)
+    need(held(lab, state, LOADED), "no-load")
+    need(held(lab, state, f"{LOADED} and {WATCHED}"), "no-page")
 
 
 def question(lab: Laboratory, need: Need) -> Question:
@@ -46,16 +46,16 @@ def question(lab: Laboratory, need: Need) -> Question:
     return QUESTIONS[drawn(lab, need).drawn]
 
 
-def drawn(lab: Laboratory, need: Need) -> Note:
+def drawn(lab: Laboratory, need: Need) -> State:
     """What is broken, or was mended by hand."""
-    note = read_note(lab.evidence.state / "fault.json")
-    need(note and note.drawn and note.broken >= lab.began, "not-broken")
-    assert note
-    return note
+    state = read_state(lab.evidence.state / "fault.json")
+    need(state and state.drawn and state.broken >= lab.began, "not-broken")
+    assert state
+    return state
 
 
-def held(lab: Laboratory, note: Note, condition: str) -> bool:
+def held(lab: Laboratory, state: State, condition: str) -> bool:
     """Whether a condition on the metrics was true at a moment of the fault, however short that was."""
-    end = min(note.mended, note.broken + HOUR)
-    seconds = max(10, round(end - note.broken))
+    end = min(state.mended, state.broken + HOUR)
+    seconds = max(10, round(end - state.broken))
     return bool(lab.evidence.metrics(f"count_over_time(({condition})[{seconds}s:5s] @ {end:.3f})"))

@@ -40,7 +40,7 @@ def check(lab: Laboratory, need: Need) -> None:
     personal = lab.ask(*[Ask(f"/stages/?NEW&{trail()}", headers=header) for header in private])
     need(outcomes(personal) == ["pass", "pass"], "private")
     (visitor,) = lab.ask(Ask("/stages/?k-NEW", headers={"Cookie": "upstage_seen=1"}))
-    need(page.sent_on("X-Stranger") and not visitor.sent_on("X-Stranger"), "lane")
+    need(page.sent_on("X-Anonymous") and not visitor.sent_on("X-Anonymous"), "lane")
 
     hits = [request for request in lab.under_this_vcl(crawl) if request.outcome in ("hit", "stale")]
     need(len(hits) >= LEAST, "crawl-again", len(hits))

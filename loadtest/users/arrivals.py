@@ -21,8 +21,9 @@ VISITORS = 200  # of one process; each has up to six connections
 
 DIFFERENCE = (
     "Users wait for each answer before they ask again, so a stack that stalls is asked less, and few of "
-    "their samples are slow. Arrivals come at their instants, as strangers do, whatever became of earlier "
-    "visits. Their time counts from that instant, so every visit that a stall delays is a slow sample."
+    "their samples are slow. Arrivals come at their instants, as unrelated people do, whatever became of "
+    "earlier visits. Their time counts from that instant, so every visit that a stall delays is a slow "
+    "sample."
 )
 
 

@@ -15,7 +15,7 @@ from users import checks, http_client, page, paths, seen_files
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
-VISITED = "upstage_seen=1"  # set by the stage's script: its client is no stranger (varnish/strangers.vcl)
+VISITED = "upstage_seen=1"  # set by the stage's script: its client is identified (varnish/anonymous.vcl)
 PATIENCE = 10.0  # seconds without a byte until a request is given up
 # The same for responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
 LONG_PATIENCE = 40.0

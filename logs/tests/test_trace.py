@@ -13,7 +13,7 @@ from tests.support.origin import Origin, response
 ID = "6a05b1a18a71752b342d7240ec65bac5"
 LOGS = {
     "nginx": '1.2.3.4 "GET /a?b HTTP/1.1" HOST 200 9 0.3s answered=ANSWERED cache="CACHE" '
-    f"visitor=stranger at=1.5 id={ID}\nan error without an id\n",
+    f"visitor=anonymous at=1.5 id={ID}\nan error without an id\n",
     "backend": f'{{"path": "/page", "request_id": "{ID}"}}\n{{"path": "/", "request_id": "{ID[:-1]}"}}\n',
     "second": "",
     "third": "",

@@ -11,7 +11,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from faults.note import Note
+from faults.state import State
 from logs import watch
 from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
 from proscenium.running import NotRunning, Process, Running
@@ -74,7 +74,7 @@ def test_requests_are_in_order_although_the_workers_of_nginx_write_their_logs_on
 
 def test_host_visitor_and_word_choose() -> None:
     assert {row.split()[3] for row in rows(Joiner(Wanted(host="classic.localhost")))} == {"classic.localhost"}
-    assert len(rows(Joiner(Wanted(word="/admin/id?pine", visitor="stranger")))) == 1
+    assert len(rows(Joiner(Wanted(word="/admin/id?pine", visitor="anonymous")))) == 1
     assert rows(Joiner(Wanted(word="/admin/id?pine", visitor="known"))) == []
     assert rows(Joiner(Wanted(word="oak"))) == []
 
@@ -138,7 +138,7 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
     file = tmp_path / "fault.json"
     faults = Faults(file)
     assert list(faults.news()) == []
-    note = Note("varnish-frozen", "Varnish hangs", "Pages wait.", broken=1.0)
+    note = State("varnish-frozen", "Varnish hangs", "Pages wait.", broken=1.0)
     file.write_text(json.dumps(asdict(note)))
     [told] = faults.news()
     assert told.endswith("BROKEN on purpose: Varnish hangs. Users see: Pages wait.")

@@ -103,7 +103,7 @@ def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str,
     nginx.answer_all(lambda _: response("x", **timing))
     site = "upstage.localhost" if host == "localhost" else host
     path = f"/media/{said}.svg"
-    assert nginx.classified(path, host) == f"{site} media 200 stranger {answered}"
+    assert nginx.classified(path, host) == f"{site} media 200 anonymous {answered}"
     (logged,) = wait_until(lambda: nginx.log_lines(f"{path} .* {host} |^{host} .*{path} "))
     assert f" answered={answered} " in logged
 
@@ -124,7 +124,7 @@ def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str,
     ],
 )
 def test_the_kind_is_the_class_of_the_path(nginx: Observed, path: str, kind: str) -> None:
-    assert nginx.classified(path, "nginx.localhost") == f"nginx.localhost {kind} 200 stranger backend:none"
+    assert nginx.classified(path, "nginx.localhost") == f"nginx.localhost {kind} 200 anonymous backend:none"
 
 
 def test_a_websocket(nginx: Observed) -> None:
@@ -135,7 +135,7 @@ def test_a_websocket(nginx: Observed) -> None:
         )
         assert client.recv(4096).startswith(b"HTTP/1.1 101")
     [line] = wait_until(nginx.lines)
-    assert line.startswith("upstage.localhost websocket 101 stranger backend:none ")
+    assert line.startswith("upstage.localhost websocket 101 anonymous backend:none ")
 
 
 GIVEN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -183,14 +183,14 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
 
 def test_nginxs_own_copies_and_upstage_without_varnish(nginx: Observed) -> None:
     nginx.varnish.answer = lambda _: response("x", server_timing=HIT, x_accel_expires="60")
-    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger varnish:hit"
-    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 stranger nginx:hit"
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 anonymous varnish:hit"
+    assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 anonymous nginx:hit"
     nginx.varnish.close()
     try:
-        assert nginx.classified("/stages/new") == "upstage.localhost stage 200 stranger backend:none"
+        assert nginx.classified("/stages/new") == "upstage.localhost stage 200 anonymous backend:none"
         nginx.backend.close()
         # nginx's own page, but the kind is still that of the request.
-        assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 stranger nginx:error"
+        assert nginx.classified("/media/lost.svg") == "upstage.localhost media 503 anonymous nginx:error"
     finally:
         nginx.backend.listen()
         nginx.varnish.listen()
@@ -205,26 +205,26 @@ def test_files_that_nginx_reads_from_the_disk(nginx: Observed) -> None:
         )
 
     nginx.varnish.answer = elsewhere
-    assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 stranger nginx:disk"
+    assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 anonymous nginx:disk"
     assert (
         nginx.classified("/media/large.svg", "static.localhost")
-        == "static.localhost media 200 stranger nginx:disk"
+        == "static.localhost media 200 anonymous nginx:disk"
     )
     assert (
         nginx.classified("/media/none.svg", "static.localhost")
-        == "static.localhost media 200 stranger backend:none"
+        == "static.localhost media 200 anonymous backend:none"
     )
 
 
 def test_nginxs_own_answers(nginx: Observed) -> None:
-    assert nginx.classified("/media/a", "evil.example") == "_ media 421 stranger nginx:synth"
+    assert nginx.classified("/media/a", "evil.example") == "_ media 421 anonymous nginx:synth"
     logins = [nginx.classified("/admin/login", method="POST") for _ in range(3)]
-    assert logins[2] == "upstage.localhost admin 429 stranger nginx:synth"
+    assert logins[2] == "upstage.localhost admin 429 anonymous nginx:synth"
     with nginx.connect() as client:
         client.sendall(b"nonsense\r\n\r\n")
         client.recv(4096)
     [line] = wait_until(nginx.lines)
-    assert re.match(r"\S+ other 400 stranger nginx:synth ", line)
+    assert re.match(r"\S+ other 400 anonymous nginx:synth ", line)
 
 
 def test_a_session_of_the_other_ports(nginx: Observed) -> None:

@@ -72,8 +72,8 @@ def test_a_stuck_varnish_is_noticed_within_two_seconds_and_upstage_asked(server:
     assert time.monotonic() - started > 1.8
     assert post.result().status == 503  # Varnish may have passed it on
     assert {request.method for request in server.backend.requests} == {"GET"}
-    strangers = [request for request in server.backend.requests if request.headers.get("x-stranger")]
-    assert len(strangers) == 3  # all but the one with a cookie
+    anonymous = [request for request in server.backend.requests if request.headers.get("x-anonymous")]
+    assert len(anonymous) == 3  # all but the one with a cookie
     server.backend.answer = lambda _: response("traceback", status="500 Internal Server Error")
     failed = server.request("/known")
     assert (failed.status, failed.headers["retry-after"]) == (503, "5")

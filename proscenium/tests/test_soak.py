@@ -9,7 +9,9 @@ import pytest
 
 from proscenium import soak
 
-NGINX = '1.2.3.4 "GET {} HTTP/1.1" localhost {} 5 {}s answered=nginx:hit cache="" visitor=known at={} id=7'
+NGINX = (
+    '1.2.3.4 "GET {} HTTP/1.1" localhost {} 5 {}s answered=nginx:hit cache="" visitor=identified at={} id=7'
+)
 FRAMES = 'upstage_frame_seconds_bucket{{le="0.01"}} {}\nupstage_frame_seconds_bucket{{le="+Inf"}} {}\n'
 
 

@@ -1,4 +1,4 @@
-"""Starts the starter as a stranger does: copied to an empty folder, a line changed, `docker compose up`."""
+"""Starts the starter as a new user does: copied to an empty folder, a line changed, `docker compose up`."""
 
 import secrets
 import shutil

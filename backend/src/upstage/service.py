@@ -163,7 +163,7 @@ class Parts:
         )
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
-        self.strangers = Lane(reactor, settings.stranger_fetches)
+        self.anonymous = Lane(reactor, settings.anonymous_fetches)
         pages = Pages(settings.site, published, has_lessons=settings.lessons is not None)
         lessons = LessonsFolder(pages, settings.data / "lessons") if settings.lessons else None
         context = SiteContext(
@@ -175,7 +175,7 @@ class Parts:
             speaker=self.speaker,
             frames=self.frames,
             media=settings.media,
-            strangers=self.strangers,
+            anonymous=self.anonymous,
             signup=settings.signup,
         )
         self.site = build_site(pages, context, lessons, settings.web.port)
@@ -191,7 +191,7 @@ class Parts:
                 "passwords": lambda: self.passwords.queued,
                 "purges": lambda: self.purger.queued,
                 "turns": lambda: len(self.connections.shared.slices),
-                "strangers": lambda: len(self.strangers),
+                "anonymous": lambda: len(self.anonymous),
             },
             long_polls={"speech": lambda: self.speaker.waiting, "webcam": lambda: self.frames.waiting},
             outcomes={
@@ -199,7 +199,7 @@ class Parts:
                 "utterances": self.speaker.outcomes,
                 "webcam_pictures": self.pictures.outcomes,
                 "purges": self.purger.outcomes,
-                "strangers": self.strangers.outcomes,
+                "anonymous": self.anonymous.outcomes,
             },
         )
 

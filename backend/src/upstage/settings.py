@@ -173,7 +173,7 @@ class Settings:
     metrics: Endpoint
     admin_password: str  # empty: generated at the first start
     caches: tuple[tuple[str, int], ...] = ()  # hosts and ports where the caches in front listen for PURGE
-    stranger_fetches: int = 2  # requests of clients without a cookie in progress at a time; 0: no limit
+    anonymous_fetches: int = 2  # requests of clients without a cookie in progress at a time; 0: no limit
     signup: bool = False  # whether any visitor may create a player account
     connections: int = MAX_TOGETHER  # of stage clients, over TCP and WebSocket together
     connections_per_address: int = MAX_PER_ADDRESS  # of them
@@ -224,7 +224,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         metrics=endpoint("UPSTAGE_METRICS_ENDPOINT", "tcp:9110"),
         admin_password=password,
         caches=parse_caches(value("UPSTAGE_PURGE", "")),
-        stranger_fetches=parse_places("UPSTAGE_STRANGER_FETCHES", value("UPSTAGE_STRANGER_FETCHES", "2")),
+        anonymous_fetches=parse_places("UPSTAGE_ANONYMOUS_FETCHES", value("UPSTAGE_ANONYMOUS_FETCHES", "2")),
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
         lessons=path("UPSTAGE_LESSONS", "") if value("UPSTAGE_LESSONS", "") else None,
         max_unread=parse_count("UPSTAGE_MAX_UNREAD", value("UPSTAGE_MAX_UNREAD", str(MAX_UNREAD))),

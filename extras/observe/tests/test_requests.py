@@ -7,7 +7,7 @@ from prometheus_client.exposition import choose_encoder
 from extras.observe.exporter.requests import MAX_ROWS, Requests
 
 ID = b"6a05b1a18a71752b342d7240ec65bac5"
-HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 known varnish:hit 0.003 1234 " + ID
+HIT = b"<190>Nov 23 21:44:00 nginx: upstage.localhost media 200 identified varnish:hit 0.003 1234 " + ID
 SESSION = b"<190>Nov  3 21:44:00 nginx: 3000 200"
 
 
@@ -36,7 +36,7 @@ def test_a_request_and_a_session(counted: Counted) -> None:
         counted.requests.count(HIT)
         counted.requests.count(SESSION)
     labels = {"site": "upstage.localhost", "kind": "media"}
-    row = {**labels, "status": "200", "visitor": "known", "tier": "varnish", "outcome": "hit"}
+    row = {**labels, "status": "200", "visitor": "identified", "tier": "varnish", "outcome": "hit"}
     assert counted.value("nginx_requests_total", **row) == 2
     assert counted.value("nginx_request_seconds_count", **labels) == 2
     assert counted.value("nginx_request_seconds_sum", **labels) == pytest.approx(0.006)

@@ -30,7 +30,7 @@ NGINX: dict[str, Any] = {
     "ended": 1000.3,
     "answered": "backend:miss",
     "cache": 'varnish; fwd=uri-miss, nginx; detail="x"',
-    "visitor": "stranger",
+    "visitor": "anonymous",
     "id": ID,
     "span": SPAN,
     "parent": "",

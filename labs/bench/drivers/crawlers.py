@@ -7,7 +7,7 @@ times are also those of a person who has just come and asks for a page that was 
 
 Settings: `users`, the visitors; `rate`, how many of them arrive in a second; `chat_rate`, lines of each per
 minute; `crawl`, requests of crawlers a second; `addresses` that they have, 0: no crawlers; `robots`, "ignore"
-or "obey"; `arguments`, whether those of pages are dropped; `strangers`, whether UpStage learns who is one and
+or "obey"; `arguments`, whether those of pages are dropped; `anonymous`, whether UpStage learns who is one and
 makes two pages at a time for them; `warm_up` and `seconds`; `processes` of Locust; `cores`, what the backend
 may use.
 """
@@ -24,13 +24,13 @@ from labs.bench.drivers.capacity import SCRIPT, SERVICE
 from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.percentile import percentile
 
-# These files come before those of varnish/ in Varnish's path. The last file takes back what strangers.vcl
+# These files come before those of varnish/ in Varnish's path. The last file takes back what anonymous.vcl
 # tells UpStage.
 RULES = """
 cd /tmp/varnish
 rm -f queries.vcl trace.vcl
 [ "$1" = True ] || : >queries.vcl
-[ "$2" = True ] || echo 'sub vcl_backend_fetch { unset bereq.http.X-Stranger; }' >trace.vcl
+[ "$2" = True ] || echo 'sub vcl_backend_fetch { unset bereq.http.X-Anonymous; }' >trace.vcl
 sh /etc/varnish/reload.sh
 """
 BOT = """
@@ -48,7 +48,7 @@ LINES = {
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """One run. Raise Problem if Locust or the bot measured nothing."""
-    stack.run("varnish", "sh", "-c", RULES, "sh", str(settings["arguments"]), str(settings["strangers"]))
+    stack.run("varnish", "sh", "-c", RULES, "sh", str(settings["arguments"]), str(settings["anonymous"]))
     length = round(settings["warm_up"] + settings["seconds"])
     with Cpu(stack) as cpu, ThreadPoolExecutor(1) as pool:
         bot = pool.submit(stack.run, "generator", "sh", "-c", BOT, "sh", str(length))

@@ -77,7 +77,8 @@ def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
     before = server.counter("MAIN.busy_sleep")
     with ThreadPoolExecutor(200) as pool:
         first = [pool.submit(server.request, "/crowd") for _ in range(200)]
-        wait_until(lambda: server.counter("MAIN.busy_sleep") - before == 199)
+        # Nearly all: a worker that finds the counters locked adds its own with its next request.
+        wait_until(lambda: server.counter("MAIN.busy_sleep") - before > 150)
         server.backend.go.set()
         assert {answer.result().text for answer in first} == {"backend"}
         assert server.backend.targets == ["/crowd"]

@@ -24,7 +24,7 @@ PICTURE_TIME = 20.0  # seconds for one picture
 IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
 MAX_FAILURES = 3  # wrong passwords before the connection is closed
 SIGN_IN_TIME = 20.0  # seconds
-MAX_STRANGERS = 100  # sessions before sign-in
+MAX_ANONYMOUS = 100  # sessions before sign-in
 MAX_OF_PLAYER = 3  # sessions after it: a camera that has lost its connection signs in again
 
 # (name, password, client address) -> the player, or None. May raise Rejected.
@@ -138,7 +138,7 @@ class Session(ftp.FTP):
         self._there: str = self.transport.getPeer().host
         super().connectionMade()
         self._impatience = self.factory.reactor.callLater(SIGN_IN_TIME, self.give_up)
-        self.factory.sessions.enter(self, STRANGERS)
+        self.factory.sessions.enter(self, ANONYMOUS)
 
     def connectionLost(self, reason: Failure | None = None) -> None:
         self._stop()
@@ -249,29 +249,29 @@ class Session(ftp.FTP):
         return (ftp.TXFR_COMPLETE_OK,)
 
 
-STRANGERS = ""  # before sign-in; no player has this name
+ANONYMOUS = ""  # before sign-in; no player has this name
 
 
 class Sessions:
-    """The places of sessions: a few for each player, and MAX_STRANGERS for those who have not signed in.
+    """The places of sessions: a few for each player, and MAX_ANONYMOUS for those who have not signed in.
 
-    When a player has too many, the oldest session ends. When there are too many strangers, the newest session
+    When a player has too many, the oldest session ends. When there are too many of those, the newest session
     of the address with the most ends, so that a single client cannot shut out a camera.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[Session, None]] = {}  # by player, or STRANGERS; the oldest first
+        self._of: dict[str, dict[Session, None]] = {}  # by player, or ANONYMOUS; the oldest first
 
     def enter(self, session: Session, place: str) -> None:
         """Give a session a place instead of its present one; another session may have to end."""
         self.leave(session)
         held = self._of.get(place, {})
-        if place != STRANGERS and len(held) >= MAX_OF_PLAYER:
+        if place != ANONYMOUS and len(held) >= MAX_OF_PLAYER:
             next(iter(held)).give_up()
-        elif place == STRANGERS and len(held) >= MAX_STRANGERS:
-            clients = {stranger: stranger.client for stranger in held}
+        elif place == ANONYMOUS and len(held) >= MAX_ANONYMOUS:
+            clients = {session: session.client for session in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
-            next(stranger for stranger in reversed(held) if clients[stranger] == client).give_up()
+            next(session for session in reversed(held) if clients[session] == client).give_up()
         self._of.setdefault(place, {})[session] = None  # not `held`: leaving removes an emptied one
         session.place = place
 

@@ -42,7 +42,7 @@ class SiteContext:
     speaker: Speaker
     frames: Frames
     media: Path
-    strangers: Lane
+    anonymous: Lane
     signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
     checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files

@@ -46,7 +46,7 @@ FROM_PROXIES = (
     b"x-forwarded-proto",
     b"x-accel-media",
     b"x-request-id",
-    b"x-stranger",
+    b"x-anonymous",
     b"traceparent",
 )
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
@@ -137,7 +137,7 @@ class SiteRequest(server.Request):
     def process(self) -> None:
         """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
 
-        Varnish says who is a stranger: a client without a cookie (varnish/strangers.vcl). A probe is served
+        Varnish says which client is anonymous: without a cookie (varnish/anonymous.vcl). A probe is served
         immediately: a server that is busy with many clients is not sick. `OPTIONS *` is answered by the front
         page.
         """
@@ -153,20 +153,20 @@ class SiteRequest(server.Request):
         def begin() -> None:
             site.slices.add(lambda: self._process(asked), client)
 
-        def begin_stranger() -> None:
+        def begin_anonymous() -> None:
             if self.gone:
-                site.strangers.leave()
+                site.anonymous.leave()
                 return
-            self.notifyFinish().addBoth(lambda _: site.strangers.leave())
+            self.notifyFinish().addBoth(lambda _: site.anonymous.leave())
             begin()
 
-        def refuse_stranger() -> None:
+        def refuse_anonymous() -> None:
             self.refusal = 503
             self.responseHeaders.setRawHeaders(b"retry-after", [b"5"])
             begin()
 
-        if header(self, b"x-stranger") and self.method in (b"GET", b"HEAD"):
-            site.strangers.enter(client, begin_stranger, refuse_stranger)
+        if header(self, b"x-anonymous") and self.method in (b"GET", b"HEAD"):
+            site.anonymous.enter(client, begin_anonymous, refuse_anonymous)
         else:
             begin()
 
@@ -293,7 +293,7 @@ class Site(server.Site):
         root: Resource,
         pages: Pages,
         slices: Slices,
-        strangers: Lane,
+        anonymous: Lane,
         bodies: BodyRouter | None = None,
         port: int = 0,
         direct: bool = False,
@@ -303,14 +303,14 @@ class Site(server.Site):
         )
         self.pages = pages
         self.slices = slices
-        self.strangers = strangers
+        self.anonymous = anonymous
         self.bodies = bodies
         self.port = port
         self.direct = direct
 
     def without_proxy(self, port: int) -> "Site":
         """Return the same site for a listener that clients reach themselves; redirects name `port`."""
-        return Site(self.resource, self.pages, self.slices, self.strangers, self.bodies, port, direct=True)
+        return Site(self.resource, self.pages, self.slices, self.anonymous, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
         """Find the resource for a request; called first for each request."""

@@ -53,7 +53,7 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
     root.putChild(b"crossdomain.xml", text(pages, CROSSDOMAIN, b"application/xml"))
     root.putChild(b"favicon.ico", icon(pages))
     slices = context.connections.shared.slices
-    return Site(root, pages, slices, context.strangers, Uploads(context), port)
+    return Site(root, pages, slices, context.anonymous, Uploads(context), port)
 
 
 def admin_folder(pages: Pages, context: SiteContext) -> AdminFolder:

@@ -1,4 +1,4 @@
-"""The note of the last fault: `make watch` reads it, and nginx serves it to pages."""
+"""The state of the last fault: `make watch` reads it, and nginx serves it to pages."""
 
 import json
 import time
@@ -9,7 +9,7 @@ from .fault import bash
 
 
 @dataclass(frozen=True)
-class Note:
+class State:
     """A fault that was made; times in seconds since 1970."""
 
     name: str
@@ -19,24 +19,24 @@ class Note:
     mended: float = 0.0  # 0: not yet
     drawn: str = ""  # its real name, if the learner is to find it
 
-    def ended(self) -> "Note":
+    def ended(self) -> "State":
         """The same, mended now."""
         return replace(self, mended=time.time())
 
 
-def read_note(file: Path) -> Note | None:
-    """The note in a file, None without one."""
-    return Note(**json.loads(file.read_text())) if file.exists() else None
+def read_state(file: Path) -> State | None:
+    """The state in a file, None without one."""
+    return State(**json.loads(file.read_text())) if file.exists() else None
 
 
-def write_note(file: Path, note: Note) -> None:
-    """Write a note to a file, and to nginx if that runs (nginx/sites/fault.conf)."""
+def write_state(file: Path, state: State) -> None:
+    """Write a state to a file, and to nginx if that runs (nginx/sites/fault.conf)."""
     new = file.with_suffix(".new")
-    new.write_text(json.dumps(asdict(note)))
+    new.write_text(json.dumps(asdict(state)))
     new.rename(file)
     broken = file.with_name("broken")  # its title, for `make status`
-    if note.mended:
+    if state.mended:
         broken.unlink(missing_ok=True)
     else:
-        broken.write_text(f"{note.title}\n")
-    bash("publish_note || true", json.dumps(asdict(replace(note, drawn=""))))
+        broken.write_text(f"{state.title}\n")
+    bash("publish_state || true", json.dumps(asdict(replace(state, drawn=""))))
