@@ -95,7 +95,7 @@ SETTINGS = [
 FOR_USERS = [setting for setting in SETTINGS if setting.section != "internal"]
 IN_EXAMPLE = [setting for setting in FOR_USERS if setting.section != "rare"]
 ANALYTICS = tomllib.loads((REPO / "proscenium/analytics.toml").read_text())
-TOPOLOGIES = tomllib.loads((REPO / "backend/src/upstage/site/topologies.toml").read_text())
+TOPOLOGIES = tomllib.loads((REPO / "topologies.toml").read_text())
 COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
 
 
@@ -269,8 +269,10 @@ def files() -> dict[str, str]:
     """Each file that is written as a whole, and its text."""
     names = ", ".join(f'"{name}"' for name in COMPARISON)
     compared = f"# Written from topologies.toml by `make settings`.\nnames = [{names}]\n"
+    written = "# Written from topologies.toml of the whole stack by `make settings`.\n\n"
     return {
         ".env.example": example(),
+        "backend/src/upstage/site/topologies.toml": written + (REPO / "topologies.toml").read_text(),
         "bin/lib/table.sh": commands_table(),
         "nginx/scripts/table.sh": server_table("nginx"),
         "nginx/settings.md": page_of_settings("nginx", "nginx"),

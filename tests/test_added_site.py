@@ -32,7 +32,7 @@ def test_each_site_has_a_file_and_a_row() -> None:
 def test_a_file_and_a_row_add_a_site(bare: Path) -> None:
     site = (bare / "nginx/sites/nginx.localhost.conf").read_text()
     (bare / f"nginx/sites/{HOST}.conf").write_text(site.replace("nginx.localhost", HOST))
-    table = bare / "backend/src/upstage/site/topologies.toml"
+    table = bare / "topologies.toml"
     [row] = [part for part in table.read_text().split("\n\n") if part.startswith("[classic]")]
     row = row.replace("[classic]", "[fifth]").replace("The setup of 2011", "The fifth way")
     table.write_text(f"{table.read_text()}\n{row}\n")

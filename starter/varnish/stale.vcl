@@ -1,11 +1,11 @@
-# Expired copies, and an application that fails: a 5xx, no connection, no answer in time.
+# Expired copies, and an application that fails: a 5xx, no connection, no response in time.
 #
 #   expired for         the client gets
 #   up to 10 seconds    the old copy at once, while one request fetches the new page
 #   longer              the new page; if that fails, the old copy, until a day after it has expired
-#   there is no copy    the application's own error page; `unavailable`, if there is no answer
+#   there is no copy    the application's own error page; `unavailable`, if there is no response
 #
-# Who waits for the same page shares what concerns all: no connection, no answer in time, half of
+# Who waits for the same page shares what concerns all: no connection, no response in time, half of
 # one. Otherwise each would wait for its own, one after another. Such a failure is an object, fresh
 # for those who came before it (lifetimes are compared with the time of the request).
 #
