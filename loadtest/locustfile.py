@@ -84,7 +84,7 @@ class Reader(Browser):
 
     @task
     def read(self) -> None:
-        """Any file that the stage page names; the page itself only once."""
+        """Fetch any file that the stage page names; the page itself only once."""
         if self.assets or self.load_page():
             self.clear_browser_cache()
             self.fetch(random.choice(self.assets))
@@ -122,7 +122,7 @@ class Pages(SiteVisitor):
 
     @task
     def read(self) -> None:
-        """The next path of the list."""
+        """Fetch the next path of the list."""
         self.fetch_next()
 
 
@@ -131,7 +131,7 @@ class Arrivals(Schedule):
 
     @task
     def come(self) -> None:
-        """Whichever visits are due."""
+        """Open the visits that are due."""
         self.open_visits()
 
 
@@ -142,7 +142,7 @@ class Crawler(Crawl):
 
     @task
     def crawl(self) -> None:
-        """Whichever requests are due."""
+        """Make the requests that are due."""
         self.ask_due()
 
 

@@ -1,4 +1,5 @@
-"""The `host` of a class of your own counts: Locust would give every class that of LOCUST_HOST, this stack."""
+"""Lets a class of your own keep its `host`: Locust would give every class the one in LOCUST_HOST, this
+stack."""
 
 from typing import Any
 
@@ -10,7 +11,7 @@ OURS = ("locustfile", "users.", "locust.")  # the modules of the shipped classes
 
 
 def register(environment: Environment) -> None:
-    """Let each class that has a `host` of its own ask that one."""
+    """Let each class that has a `host` of its own send its requests there."""
     for user in classes(environment):
         if (host := own(user)) and OWN not in vars(user):
             setattr(user, OWN, host)
@@ -18,13 +19,13 @@ def register(environment: Environment) -> None:
 
 
 def own(user: type[User]) -> str | None:
-    """The `host` that a file of the user's gives this class, or one that it is made of."""
+    """Return the `host` that a file of the user gives this class or one of its base classes."""
     theirs = (each for each in user.__mro__ if not each.__module__.startswith(OURS))
     return next((vars(each)["host"] for each in theirs if vars(each).get("host")), None)
 
 
 def asking(host: str, begin: Any) -> Any:
-    """The class's `__init__`, for users that ask this host."""
+    """Return an `__init__` for users whose requests go to this host."""
 
     def begin_there(user: User, *given: Any) -> None:
         user.host = host
@@ -34,7 +35,7 @@ def asking(host: str, begin: Any) -> Any:
 
 
 def classes(environment: Environment) -> list[type[User]]:
-    """All that can be chosen."""
+    """Return all classes that can be chosen."""
     offered: dict[str, Any] = environment.available_user_classes or {}
     return list(dict.fromkeys([*environment.user_classes, *offered.values()]))
 

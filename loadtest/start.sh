@@ -1,7 +1,7 @@
 #!/bin/sh
 # Starts Locust in its container: standalone with its web UI, as the master of workers, or as a worker.
 #
-#   LOADTEST_MASTER=host     worker of the master on that host
+# LOADTEST_MASTER=host     a worker of the master on that host
 #   LOADTEST_WORKERS=n       master; a headless run waits for n workers
 #   LOADTEST_PROCESSES=n     n processes in this container; -1 for one per core, twelve at most, which fit into its memory; ignored
 #                            on a master

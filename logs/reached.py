@@ -4,7 +4,7 @@
 
 REPORT is the report.json of Locust's comparison (loadtest/results/report.py). The reasons are those that
 Varnish has logged for the requests of its last measurement, through nginx and Varnish. Exit status 1 if that
-row is missing, or if more than a tenth of its requests ended otherwise than with 2xx.
+row is missing, or if more than a tenth of its requests did not end with 2xx.
 """
 
 import json
@@ -42,7 +42,7 @@ def main(report: Path) -> int:
 
 
 def wrong(measured: Mapping[str, Any]) -> str:
-    """Why a row says nothing of a cache: with what too many of its requests ended; empty if it does."""
+    """Return why a row says nothing about a cache: how too many of its requests ended; empty if it does."""
     total = sum(row["num_requests"] for row in measured["rows"])
     if not total:
         return "no request was made"

@@ -109,7 +109,7 @@ def in_varnish(request: Request) -> Span:
 
 
 def _transaction(transaction: Transaction, name: str) -> Span:
-    """A transaction, and below it what it waited for: another request's fetch of the same."""
+    """Return a transaction, and below it what it waited for: another request's fetch of the same object."""
     span = Span("varnish", name, transaction.began, transaction.ended, f"{transaction.xid:016d}")
     for stamp in transaction.all("Timestamp"):
         event, at, _, since = stamp.split()
@@ -120,7 +120,8 @@ def _transaction(transaction: Transaction, name: str) -> Span:
 
 
 def in_backend(line: Line) -> Span:
-    """A page of the backend, and below it what it waited for: its turn, the database."""
+    """Return the span of a page of the backend, and below it what the page waited for: its turn, the
+    database."""
     assert line.ended is not None
     assert line.seconds is not None
     began, parent = line.ended - line.seconds, line.parent or line.id[-16:]
@@ -133,7 +134,8 @@ def in_backend(line: Line) -> Span:
 
 
 def _below(id: str, place: int) -> str:
-    """The id of a span that has none in the logs: that of the one above it, with another first digit."""
+    """Return an id for a span that has none in the logs: the id of the span above it, with another first
+    digit."""
     return f"{int(id, 16) ^ place << 60:016x}"
 
 

@@ -106,7 +106,7 @@ def shown(line: Line, explained: Explained) -> str:
 
 
 class Faults:
-    """Says when `make break` has broken something, and when that is mended."""
+    """Reports when `make break` has broken something, and when that is repaired."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

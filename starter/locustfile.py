@@ -13,5 +13,5 @@ class Visitor(HttpUser):
 
     @task
     def home(self) -> None:
-        # A redirect may lead to where the name leads: to another machine.
+        # A redirect may name the public host, and that may be another machine: do not follow it.
         self.client.get("/", allow_redirects=False)

@@ -3,9 +3,10 @@
 #
 # An *anonymous* client has neither a cookie nor a password. (The script of a stage sets the cookie `upstage_seen=1`, the
 # same for every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that
-# anonymous clients cause, UpStage has only ANONYMOUS_FETCHES in progress at a time; the others wait there for up to 0.8 s, each
-# address in its turn, and then get a 503, twice (backend/src/upstage/net/lane.py, upstage_page.vcl). So a page that no cache has comes as
-# soon for an identified client as if there were no crawlers, and for a newcomer as if each address asked for one page.
+# anonymous clients cause, UpStage has only ANONYMOUS_FETCHES in progress at a time; the others wait there, each address in its
+# turn, and get a 503 after 0.8 s (backend/src/upstage/net/lane.py). Varnish then asks once more (upstage_page.vcl). So an
+# identified client gets a page that is in no cache as soon as if there were no crawlers, and a newcomer as soon as if each
+# address asked for one page.
 
 sub vcl_recv {
     if (req.restarts == 0) {
@@ -13,7 +14,7 @@ sub vcl_recv {
         unset req.http.X-Anonymous;
         if (req.http.Cookie || req.http.Authorization) {
             set req.http.X-Identified = "yes";
-            # It has told what it has to tell: no page depends on it.
+            # The cookie has now done its work, and no page depends on it: left in, it would make the request private.
             if (req.http.Cookie == "upstage_seen=1") {
                 unset req.http.Cookie;
             } elsif (req.http.Cookie ~ "upstage_seen=1") {
@@ -23,11 +24,12 @@ sub vcl_recv {
     }
 }
 
-# Not for a page of which there is an old copy: it is not asked for once. Not for a form that is sent: nginx limits those. Nor for
-# what the backend holds back, a webcam's next picture and a line that is being spoken: a place would be taken for seconds.
+# Marks the fetches that may have to wait. A page of which there is an old copy is not one: somebody has asked for it before. Nor
+# is a form that is sent: nginx limits those. Nor is a response that the backend holds back (a webcam's next picture, a line that
+# is being spoken, a slow page of /try/): it would take a place for seconds.
 sub vcl_backend_fetch {
     if (!bereq.http.X-Identified && !bereq.is_bgfetch && !bereq.http.X-Old &&
-        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
+        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech|try/origin)/") {
         set bereq.http.X-Anonymous = "yes";
     }
     unset bereq.http.X-Identified;

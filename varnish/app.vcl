@@ -1,5 +1,6 @@
-# The VCL of your own application (extras/app): the starter's rules (starter/varnish/default.vcl) but for its reports, with your own in them,
-# and what this stack has for every server: checked claims of clients, its pages, its reports, and nginx's copies of a second.
+# The VCL for your own application (extras/app). It has the rules of the starter (starter/varnish/default.vcl) except its reports,
+# your own rules among them, and what this stack has for every server: checks of what clients claim, error pages, reports, and
+# nginx's one-second copies.
 
 vcl 4.1;
 
@@ -9,8 +10,8 @@ include "client.vcl";
 include "anonymous.vcl";
 include "app_backend.vcl"; # the application's address and limits: written by start.sh
 
-# The application purges its own copies alone, and none of UpStage's. It is a program: a browser on this machine may have been led
-# here by a page, or by a name that has got this machine's address (app_backend.vcl knows the right ones).
+# The application may purge its own copies only, and none of UpStage's. A browser may purge nothing: on this machine a web page
+# may have sent it here, or a name that has been given this machine's address (app_backend.vcl knows the right names).
 sub vcl_recv {
     if (local.socket == "purge_app") {
         if (req.http.Origin || req.http.Sec-Fetch-Site) {

@@ -1,4 +1,4 @@
-# What a client says about itself, and the notes of this stack's rules, which it must not bring.
+# Checks what a client says about itself, and removes headers that only this stack's rules may set.
 
 include "starter/varnish/client.vcl"; # methods, address, ranges
 

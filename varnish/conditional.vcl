@@ -28,10 +28,11 @@ sub check_preconditions {
     }
 }
 
-# If-None-Match compares weakly, and a date beside it does not count (13.1.3). nginx would send the file for a 304 that names one.
+# If-None-Match compares weakly, and a date beside it does not count (13.1.3). X-Accel-Redirect goes, because nginx would send the
+# file even with a 304.
 sub match_tags {
     unset req.http.If-Modified-Since;
-    # A tag without quotes is the application's mistake, and equals itself alone.
+    # A tag without quotes is the application's mistake: it is compared as a whole.
     if (resp.http.ETag && (req.http.If-None-Match == "*" || req.http.If-None-Match == resp.http.ETag ||
         (resp.http.ETag ~ {""$"} &&
          std.strstr(req.http.If-None-Match, regsub(resp.http.ETag, "^W/", ""))))) {
@@ -51,7 +52,7 @@ sub match_date {
     }
 }
 
-# A 412 names the version that there is.
+# A 412 has the validators of the current version, so that the client knows which one there is.
 sub refuse {
     set req.http.X-ETag = resp.http.ETag;
     set req.http.X-Last-Modified = resp.http.Last-Modified;

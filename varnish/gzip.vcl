@@ -3,7 +3,7 @@
 # article.)
 #
 # A response that is not stored stays as it is (store.vcl): the work would be for one client, and a page that an application
-# writes part by part would arrive at its end.
+# writes part by part would arrive only when it is complete.
 #
 # Pictures and sounds are compressed formats already, and below the size of a packet there is nothing to gain. Varnish
 # itself sets Vary, and makes a strong ETag a weak one, because the bytes are no longer the backend's.

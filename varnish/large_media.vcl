@@ -14,7 +14,7 @@ sub vcl_deliver {
         unset req.http.Range;
         unset resp.http.Accept-Ranges; # nginx says it itself
     }
-    # The variants are none of the client's business.
+    # This Vary is for Varnish alone: clients see only one of the variants.
     if (resp.http.Vary == "X-Accel-Media") {
         unset resp.http.Vary;
     }

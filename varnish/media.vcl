@@ -15,6 +15,7 @@ sub vcl_req_cookie {
         unset req.http.Cookie;
     } elsif (req.http.Cookie) {
         std.log("rule: a cookie");
+        set req.http.X-Rule = "a cookie";
     }
 }
 

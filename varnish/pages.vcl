@@ -24,8 +24,8 @@ sub vcl_builtin_synth {
             set resp.http.Refresh = "5"; # a browser does not obey Retry-After
         }
         call say_unavailable;
-        # The backend has not been asked. With several machines, one that was cut off believes it dead for another second, and
-        # nginx asks the next Varnish.
+        # The backend has not been asked. With several machines, a Varnish that was cut off believes for another second that the
+        # backend is dead; nginx then asks the next Varnish.
         if (local.socket == "nginx-tcp" && !std.healthy(req.backend_hint)) {
             set resp.status = 502;
             set resp.reason = "Bad Gateway";

@@ -11,6 +11,7 @@ sub vcl_backend_response {
     std.collect(beresp.http.Vary);
     if (beresp.http.Vary ~ "\*") {
         std.log("rule: Vary: *");
+        set beresp.http.X-Rule = "Vary: *"; # cache_status.vcl
         call vcl_beresp_hitmiss;
     }
     # A header may promise a year, but an object that was never purged should not outlive the day.
@@ -34,18 +35,21 @@ sub vcl_backend_response {
 sub vcl_beresp_stale {
     if (beresp.ttl <= 0s) {
         std.log("rule: no lifetime");
+        set beresp.http.X-Rule = "no lifetime";
     }
 }
 
 sub vcl_beresp_cookie {
     if (beresp.http.Set-Cookie) {
         std.log("rule: Set-Cookie");
+        set beresp.http.X-Rule = "Set-Cookie";
     }
 }
 
 sub vcl_beresp_control {
     if (beresp.http.Cache-Control ~ "(?i:no-cache|no-store|private)") {
         std.log("rule: Cache-Control: " + beresp.http.Cache-Control);
+        set beresp.http.X-Rule = "Cache-Control: " + beresp.http.Cache-Control;
     }
 }
 
@@ -56,6 +60,7 @@ sub vcl_beresp_control {
 sub vcl_beresp_hitmiss {
     if (beresp.status != 200) {
         std.log("rule: not a 200");
+        set beresp.http.X-Rule = "not a 200";
         if (!bereq.uncacheable) {
             call for_who_asked_alone; # stale.vcl
         }

@@ -1,5 +1,5 @@
-# UpStage fails: what starter/varnish/stale.vcl leaves open, and the words of our 503 page (pages.vcl). An application of your own has
-# other words (app.vcl), and its own error pages.
+# What happens when UpStage fails, beyond the rules of starter/varnish/stale.vcl, and the text of our 503 page (pages.vcl). An
+# application of your own gets another text (app.vcl), and keeps its own error pages.
 
 sub vcl_backend_response {
     if (beresp.status >= 500 && !bereq.uncacheable && !bereq.is_bgfetch && bereq.retries == 0) {
@@ -14,8 +14,8 @@ sub vcl_backend_error {
     }
 }
 
-# To a visitor its 5xx is our page. A passed request (a POST, the workshop) gets UpStage's own, because a player is at work
-# there and needs to read it.
+# A visitor gets our page in place of UpStage's 5xx. A passed request (a POST, the workshop) gets UpStage's own page, because a
+# player is at work there and needs to read it.
 sub vcl_deliver {
     if (resp.status >= 500 && !resp.http.X-Failed && req.http.X-Outcome != "pass") {
         call unavailable;

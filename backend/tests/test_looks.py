@@ -12,7 +12,7 @@ from tests.browsing import PICTURES, sign_in, unreadable, wider
 from tests.support.chromium import listen
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
-PAGES = ["/", "/stages/", "/stages/demo/log", "/signup", "/admin/", "/lessons/", "/lessons/course"]
+PAGES = ["/", "/try/", "/stages/", "/stages/demo/log", "/signup", "/admin/", "/lessons/", "/lessons/course"]
 PAGES.append(f"/lessons/{lessons()[0].folder.name}")  # the others are alike
 WORKSHOP = ("", "workshop/stages", "workshop/stages/demo", "workshop/media", "workshop/media/harlequin.svg")
 WORKSHOP += ("workshop/players",)

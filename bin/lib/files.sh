@@ -2,8 +2,12 @@
 # Which Compose files make up the stack.
 
 override=compose.override.yaml
-# override_is_ours: succeeds if the file is as `make up` has written it, which has kept a copy (offline/images.sh).
-override_is_ours() { cmp -s $override .run/$override; }
+# override_is_ours: succeeds if the file is as `make up` has written it, which has kept a copy (offline/images.sh). An earlier
+# version kept none, and wrote it from the same file, below a line of its own; one before that made a link.
+override_is_ours() {
+    cmp -s $override .run/$override || [ "$(readlink $override)" = offline/compose.yaml ] ||
+        { [ ! -e .run/$override ] && tail -n +2 $override 2>/dev/null | cmp -s - offline/compose.yaml; }
+}
 
 # EXTRAS chooses Compose files, unless the user has set COMPOSE_FILE. The user's override comes last, so it wins. Ours is left
 # out: only plain Compose commands need it, because `make` exports the image names.

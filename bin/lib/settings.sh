@@ -49,7 +49,7 @@ name_unknown_settings() {
     local name unknown=''
     for name in "${in_env_file[@]}"; do
         [ "$name" != MODE ] && ! is_known "$name" || continue
-        [[ ${!name} =~ ^0?$ ]] || bash bin/gone "$name" || exit # as in an older .env.example
+        [[ $name=${!name} =~ (=0?|^STRANGER_FETCHES=2)$ ]] || bash bin/gone "$name" || exit # as in an older .env.example
         unknown+=", $name"
     done
     [ -z "$unknown" ] || say "Nothing reads these settings in .env: ${unknown#, }. (.env.example has the list.)"

@@ -13,7 +13,7 @@ host=${address%:*}
 case $url in https:*) port=443 TLS="proxy_ssl on; proxy_ssl_name $host;" ;; esac
 case $address in *:*) port=${address##*:} ;; esac
 TARGET=$host:$port LOCAL=''
-# nginx's resolver does not read /etc/hosts. (Of localhost a program may listen on only one of the two addresses.)
+# nginx's resolver does not read /etc/hosts. (localhost has two addresses, and a program may listen on only one of them.)
 known=$(awk -v name="$host" '{ for (i = 2; i <= NF; i++) if ($i == name && $1 !~ /:/) { print $1; exit } }' /etc/hosts)
 TARGET=${known:-$host}:$port
 if [ "$host" = localhost ] || [ "$host" = host.docker.internal ]; then # of this machine, in whose network the relay is

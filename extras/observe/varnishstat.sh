@@ -13,8 +13,8 @@ if [ "${1:-}" = check ]; then
     exit 0
 fi
 
-# trace NAME: those that nginx tells of, too (nginx/observe/http.conf.template); of their headers only the two that name them.
-# Without a reader, Varnish's log passes by: nothing waits for it, and nothing is kept.
+# trace NAME: the requests that nginx reports, too (nginx/observe/http.conf.template); of their headers only the two that name
+# them. While nobody reads the pipe, these log records are lost: nothing waits, and nothing is kept.
 trace() {
     while :; do
         varnishlog -n "/var/lib/$1/varnishd" -t 1 -g request \

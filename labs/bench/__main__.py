@@ -1,7 +1,7 @@
 """Measures labs and writes their tables, for `make lab`: python -m labs.bench [--full] [--publish] NAME...
 
-Each round measures every cell once, there and back, so that a slow minute of the machine affects all cells.
-After each sample a fixed calculation is timed: the slowest says how busy the machine was.
+Each round measures every cell once, every second round in reverse order, so that a slow minute of the machine
+affects all cells. After each sample a fixed calculation is timed: the slowest says how busy the machine was.
 """
 
 import argparse

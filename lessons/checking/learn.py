@@ -4,13 +4,15 @@ import os
 import select
 import sys
 import termios
+import textwrap
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from subprocess import DEVNULL, PIPE, run
+from shutil import get_terminal_size
+from subprocess import DEVNULL, PIPE, STDOUT, run
 
 from lessons.lesson import Lesson, lessons
-from proscenium.running import REPO
+from proscenium.running import REPO, NotRunning
 
 from .attempt import Attempt
 from .errors import StartAgain
@@ -38,8 +40,12 @@ def learn(lesson: Lesson | None) -> int:
                 lesson = Window(lesson, keys).work()
     except KeyboardInterrupt:
         pass
+    except NotRunning as error:
+        raise StartAgain(str(error)) from None
+    finally:
+        say("")
     left = any(state != "done" for state in states().values())
-    print(LINE + ("make learn goes on; make lessons lists the lessons." if left else "All lessons are done."))
+    print("make learn goes on; make lessons lists the lessons." if left else "All lessons are done.")
     return 0
 
 
@@ -106,23 +112,21 @@ class Window:
     def show(self) -> None:
         """The page, and below it what the check says and what can be typed."""
         done = sum(state == "done" for state in states().values())
-        parts = [page(self.lesson, self.attempt, bold=True)]
+        width = min(100, get_terminal_size().columns)
+        parts = [page(self.lesson, self.attempt, True, width)]
         if files := sorted(self.lesson.changes | self.lesson.names("edits")):
             parts.append(f"Files of this lesson: {', '.join(files)}")
         if self._hint:
-            parts.append(f"{BOLD}Hint{PLAIN}\n{typed(self.lesson.hint, self.attempt, bold=True)}")
+            parts.append(typed(f"**Hint**\n\n{self.lesson.hint}", self.attempt, True, width))
         rule = f"--- {done} of {len(lessons())} lessons are done "
         keys = {"h": "hint", "l": "lessons", "g": "again", "q": "quit"}
         if self.finding.done:
             keys = {"n": "next lesson", **keys}
         elif self.finding.choices:
             keys = {"a b c d": "answer", **keys}
-        verdict = self.finding.verdict
-        parts += [
-            rule.ljust(100, "-"),
-            self._note,
-            self.finding.text.replace(verdict, BOLD + verdict + PLAIN),
-        ]
+        parts += [rule.ljust(width, "-"), self._note, f"{BOLD}{wrapped(self.finding.verdict, width)}{PLAIN}"]
+        parts.append(typed(self.finding.question, self.attempt, True, width))
+        parts.append(wrapped(self.finding.listed, width))
         parts.append("   ".join(f"{BOLD}{key}{PLAIN} {what}" for key, what in keys.items()))
         print(CLEAR + "\n\n".join(filter(None, parts)), flush=True)
 
@@ -135,8 +139,10 @@ class Window:
             if not changed_files(CONFIGURATION):
                 raise
             say("Restoring the shipped files and loading them: about 20 seconds ...")
-            reset = run(["bin/lesson", "reset"], cwd=REPO, stdin=DEVNULL, stdout=PIPE, text=True)
-            note = reset.stdout.partition("\n")[0]  # how the changes come back
+            reset = run(
+                ["bin/lesson", "reset"], cwd=REPO, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True
+            )
+            note = reset.stdout if reset.returncode else reset.stdout.partition("\n")[0]
             self.attempt, _ = Progress(Evidence()).begin(self.lesson, again)
         self._note, self._judged, self.finding = note, False, Finding(False, "")
         self.show()
@@ -146,7 +152,7 @@ class Window:
         state, number = states(), ""
         listed = [f"{one.number:3}  {state[one.number]:6} {one.title}" for one in lessons()]
         print(CLEAR + "\n".join(listed) + "\n\nA number and Enter open one; Enter alone goes back.")
-        while (key := self._keys(CALM)) != "\n":
+        while (key := self._keys(CALM)) not in ("\n", "q"):
             number = number[:-1] if key == "\x7f" else number + key if key.isdecimal() else number
             say(number)
         return next((one for one in lessons() if str(one.number) == number), None)
@@ -155,6 +161,11 @@ class Window:
 def states() -> dict[int, str]:
     """The state of each lesson, by its number."""
     return {result["lesson"]: result["state"] for result in Progress(Evidence()).results()}
+
+
+def wrapped(text: str, width: int) -> str:
+    """A text in lines of that width; its own line breaks stay."""
+    return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
 def say(text: str) -> None:

@@ -12,12 +12,12 @@ from .attempt import Attempt
 BOLD, PLAIN = "\033[1m", "\033[0m"
 
 
-def page(lesson: Lesson, attempt: Attempt, bold: bool = False) -> str:
+def page(lesson: Lesson, attempt: Attempt, bold: bool = False, width: int = 100) -> str:
     """What to do, and what to look at, with the attempt's word and this stack's ports."""
     parts = [f"**Lesson {lesson.number}: {lesson.title}**", lesson.goal]
     for heading in ("Do", "Look"):
         parts += [f"**{heading}**", lesson.section(heading)]
-    return typed("\n\n".join(parts), attempt, bold)
+    return typed("\n\n".join(parts), attempt, bold, width)
 
 
 def typed(text: str, attempt: Attempt, bold: bool = False, width: int = 100) -> str:

@@ -33,10 +33,15 @@ class Finding:
     choices: tuple[str, ...] = ()
 
     @property
+    def listed(self) -> str:
+        """The choices, a line for each."""
+        lines = (f"  {name}) {choice}" for name, choice in zip(LETTERS, self.choices, strict=False))
+        return "\n".join(lines)
+
+    @property
     def text(self) -> str:
         """All of it, for printing."""
-        listed = (f"  {name}) {choice}" for name, choice in zip(LETTERS, self.choices, strict=False))
-        return "\n\n".join(filter(None, (self.verdict, self.question, "\n".join(listed))))
+        return "\n\n".join(filter(None, (self.verdict, self.question, self.listed)))
 
 
 class Progress:
@@ -79,17 +84,17 @@ class Progress:
     def publish(self) -> None:
         """Bring all results to the page /lessons/; a backend that is away gets them with the next command."""
         sent = self.folder / "sent"
-        with self._locked(), suppress(NotRunning, StartAgain):
+        with self._locked("publishing"), suppress(NotRunning, StartAgain):
             results = json.dumps(self.results())
             if not sent.exists() or sent.read_text() != results:
                 running().upstage("lessons", given=results)
                 sent.write_text(results)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locked(self, name: str = "lock") -> Iterator[None]:
         """One command at a time: answers given side by side are all counted."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
+        with (self.folder / name).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

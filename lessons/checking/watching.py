@@ -27,6 +27,7 @@ class Watch:
         self._news = threading.Event()
         self._tools: dict[str, Process] = {}
         stack = running()
+        self._follow("nginx", partial(stack.follow_log, "nginx"), word)
         self._follow("events", stack.follow_events, "unpause ", "start ", "health_status: healthy")
         for cache in stack.varnishes():
             log = partial(stack.follow_varnishlog, cache, *RAW)
@@ -38,9 +39,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._open = False
         for tool in list(self._tools.values()):
-            with suppress(ProcessLookupError):
-                os.killpg(tool.pid, signal.SIGTERM)
-            tool.wait()
+            end(tool)
 
     def news(self) -> bool:
         """Whether anything has happened since the last call."""
@@ -65,6 +64,8 @@ class Watch:
             while self._open:
                 with suppress(NotRunning):
                     self._tools[name] = tool = follow()
+                    if not self._open:
+                        end(tool)
                     assert tool.stdout
                     for line in tool.stdout:
                         if any(word in line for word in words):
@@ -74,3 +75,10 @@ class Watch:
                 time.sleep(PAUSE)
 
         threading.Thread(target=read, daemon=True).start()
+
+
+def end(tool: Process) -> None:
+    """End a tool with all its processes."""
+    with suppress(ProcessLookupError):
+        os.killpg(tool.pid, signal.SIGTERM)
+    tool.wait()

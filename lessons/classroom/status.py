@@ -19,7 +19,7 @@ SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 LATEST = 1e11  # seconds since 1970: no later time can be shown
 LETTERS = 200  # kept of what a check has said
 WORDS = 60  # of these letters in the table
-ROW = "{:>4}  {:>6}  {:30}  {:14}  {:60}  {}"
+ROW = "{:>4}  {:>6}  {:24}  {:14}  {:60}  {}"
 DAMAGED = "damaged"
 
 
@@ -51,8 +51,15 @@ class Copy:
     results: list[Result]  # of all lessons
 
     def numbers(self, state: str) -> str:
-        """The lessons in a state."""
-        return ",".join(str(result.lesson) for result in self.results if result.state == state)
+        """The lessons in a state, neighbours in the course as 1-4."""
+        groups: list[list[Result]] = []
+        for result, before in zip(self.results, [None, *self.results], strict=False):
+            if result.state == state and before and before.state == state:
+                groups[-1].append(result)
+            elif result.state == state:
+                groups.append([result])
+        ends = (dict.fromkeys((group[0].lesson, group[-1].lesson)) for group in groups)
+        return ",".join("-".join(map(str, each)) for each in ends)
 
     @property
     def count(self) -> str:

@@ -94,7 +94,7 @@ def test_lesson_04_a_404_is_kept_for_too_long(learner: Learner) -> None:
 
 def test_lesson_05_a_crowd_that_did_not_have_to_wait(learner: Learner) -> None:
     learner.herd("/slow?WORD").refused("another-host", "/slow")
-    learner.request("/slow?WORD", CLASSIC).herd("/slow?WORD", host=CLASSIC).refused("copy-before")
+    learner.request("/slow?WORD", CLASSIC).wait(1).herd("/slow?WORD", host=CLASSIC).refused("copy-before")
 
 
 def test_lesson_06_a_paused_backend_is_not_a_stopped_one(learner: Learner) -> None:

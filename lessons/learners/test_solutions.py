@@ -53,7 +53,8 @@ def test_the_pages_lead_to_the_end(learner: Learner, lesson: Lesson) -> None:
         with watched(learner):
             learner.follow(solution(17))
             learner.type(mend(learner))
-            wait_until(lambda: learner.check()[1].startswith("What you did is right"), within=90, every=1)
+            check = learner.check
+            wait_until(lambda: check()[1].startswith("What you did is right"), 90, 1, lambda: check()[1])
         right = {f"{title(learner)}."}  # what is right for one fault is wrong for another
     else:
         learner.follow(solution(lesson.number))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Event, Thread
 
 from requests import RequestException
@@ -10,7 +11,9 @@ from requests import RequestException
 from lessons.learners.school import Learner
 from tests.support.wait import wait_until
 
-REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s]))'
+# The users have come; the page has been open for as long as Prometheus needs to know it.
+REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 10'
+CHARTS = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
 
 @contextmanager
@@ -45,9 +48,9 @@ def watched(learner: Learner) -> Iterator[None]:
     until_all_is_well(learner)
     learner.stack.swarm(20)
     try:
-        query = f"{REQUESTS} > 10"  # the users have come
-        wait_until(lambda: learner.stack.prometheus("query", query=query)["result"], within=60, every=1)
         with open_page(learner):
+            for query in (REQUESTS, CHARTS):
+                wait_until(partial(learner.stack.prometheus, "query", query=query), within=60, every=1)
             learner.begin(17)
             yield
     finally:

@@ -3,9 +3,11 @@ DATA/lessons.json: those on standard input, a list as `make check LESSON=all JSO
 that were kept. The backend runs it at its start, and when a check reports results.
 """
 
+import fcntl
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from lessons.lesson import PORTS
@@ -14,20 +16,20 @@ from lessons.pages.site import write_site
 
 
 def main(data: Path, told: str) -> None:
-    """Keep the results, and write the pages. Raise ResultsError, OSError."""
-    kept = data / "lessons.json"
-    results = read_results(told) if told else {}
-    if told:
-        new = data / "lessons.json.new"
+    """Write the pages, and keep the results. Raise ResultsError, OSError."""
+    ports = {name: os.environ.get(f"UPSTAGE_{name}") or default for name, default in PORTS.items()}
+    kept, new = data / "lessons.json", data / "lessons.json.new"
+    with (data / "lessons.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a backend that starts, and a check that reports
+        if told:
+            results = read_results(told)
+        else:
+            results = {}
+            with suppress(FileNotFoundError, ResultsError):  # the learner's checkout has them
+                results = read_results(kept.read_text("utf-8", "replace"))
+        write_site(data / "lessons", results, ports)
         new.write_text(json.dumps(list(results.values())))
         new.replace(kept)
-    elif kept.exists():
-        try:
-            results = read_results(kept.read_text("utf-8"))
-        except ValueError:
-            print(f"{kept} is damaged: the next command of a lesson writes it anew.", file=sys.stderr)
-    ports = {name: os.environ.get(f"UPSTAGE_{name}") or default for name, default in PORTS.items()}
-    write_site(data / "lessons", results, ports)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 LIMIT = 256 * 1024  # characters of a whole report
+CHOICES = 4  # of a question
 STATES = ("", "begun", "done")
 WORD = re.compile(r"|k[0-9a-f]{8}")
 NOTHING: dict[str, Any] = {"state": "", "word": "", "said": "", "choices": []}
@@ -19,7 +20,10 @@ def read_results(text: str) -> dict[int, dict[str, Any]]:
     try:
         if len(text) > LIMIT:
             raise ValueError(f"more than {LIMIT} characters")
-        return {one["lesson"]: one for one in map(_read, json.loads(text))}
+        told = json.loads(text)
+        if isinstance(told, dict):  # as an earlier release has kept them
+            told = [{"lesson": number, **result} for number, result in told.items()]
+        return {one["lesson"]: one for one in map(_read, told)}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ResultsError(f"not a list of results: {error!r}") from error
 
@@ -31,6 +35,8 @@ def _read(told: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{result['state']!r}, {result['word']!r}")
     result["said"] = _text(result["said"])
     result["choices"] = [_text(choice) for choice in result["choices"]]
+    if len(result["choices"]) not in (0, CHOICES):
+        raise ValueError(f"a question has {CHOICES} choices")
     return {"lesson": int(told["lesson"]), **result}
 
 

@@ -31,7 +31,9 @@ def write_site(folder: Path, results: dict[int, dict[str, Any]], ports: dict[str
         file.write_text(html, "utf-8")
     for name in ASSETS:
         shutil.copyfile(HERE / name, made / name)
-    shutil.copytree(DOCS / "slides" / "pictures", made / "pictures", copy_function=shutil.copyfile)
+    (made / "pictures").mkdir()
+    for picture in (DOCS / "slides" / "pictures").glob("*.svg"):
+        shutil.copyfile(picture, made / "pictures" / picture.name)
     before = folder.with_name(f"{folder.name}.before")
     shutil.rmtree(before, ignore_errors=True)
     if folder.exists():

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from lessons.pages.__main__ import main
 from lessons.pages.html import to_html
 from lessons.pages.results import LIMIT, NOTHING, ResultsError, read_results
 from lessons.pages.site import pages
+from tests.stack import REPO
 
 STACK = {"HTTP_PORT": "9080", "HTTPS_PORT": "9443", "LOCUST_PORT": "9089", "OBSERVE_PORT": "9099"}
 WORD = "k1a2b3c4d"
@@ -121,10 +124,23 @@ def test_results_are_kept_and_old_pages_are_removed(tmp_path: Path) -> None:
     assert {"lesson.js", "lessons.css", "pictures", FIRST} <= {path.name for path in site.iterdir()}
     main(tmp_path, json.dumps([{"lesson": 1}]))
     assert not (site / f"{SOLUTION}.html").exists()
-    (tmp_path / "lessons.json").write_text('{"1": "done"}')  # as an earlier release has kept them
+    (tmp_path / "lessons.json").write_text(json.dumps({"1": DONE}))  # as an earlier release has kept them
+    main(tmp_path, "")
+    assert "1 of " in (site / "index.html").read_text()
+    (tmp_path / "lessons.json").write_text("\0")
     main(tmp_path, "")
     assert "0 of " in (site / "index.html").read_text()
-    assert {path.name for path in tmp_path.iterdir()} == {"lessons", "lessons.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"lessons", "lessons.json", "lessons.lock"}
+
+
+def test_writers_take_turns(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lessons.pages", str(tmp_path)]
+    told = json.dumps([{"lesson": 1, **DONE}])
+    writers = [subprocess.Popen(command, cwd=REPO, stdin=subprocess.PIPE, text=True) for _ in range(4)]
+    for number, writer in enumerate(writers):
+        writer.communicate(told if number else "")
+    assert [writer.returncode for writer in writers] == [0] * 4
+    assert (tmp_path / "lessons" / "index.html").exists()
 
 
 def test_missing_texts_are_empty() -> None:
@@ -144,7 +160,8 @@ def test_missing_texts_are_empty() -> None:
                 {"word": WORD + "\n"},
                 {"word": 7},
                 {"said": 7},
-                {"choices": [1, 2]},
+                {"choices": [1, 2, 3, 4]},
+                {"choices": ["one"]},
                 {"choices": 4},
             )
         ),

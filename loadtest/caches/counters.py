@@ -1,6 +1,6 @@
 """Counts of a run: row of Locust's table, tier, outcome -> responses. The tier "status" has their statuses.
 
-With each report a worker starts again at 0 (`figures`).
+A worker starts again at 0 after each report (`figures`).
 """
 
 from collections import Counter
@@ -18,7 +18,8 @@ rows: set[str] = set()
 
 
 def heard(name: str, response: Any = None, **_: Any) -> None:
-    """Count the response of a sample, of whichever class of users; only one of HTTP has a status and headers.
+    """Count the response of a sample, whatever the class of its user; only a response of HTTP has a status
+    and headers.
 
     Locust's two clients keep headers differently: one joins several lines of a name, the other lists them.
     """

@@ -15,7 +15,8 @@ LONGEST = 1800.0  # seconds, if the form has no run time
 
 
 class Capacity(Series):
-    """Doubles the users until a threshold fails, steps back, and says how many the topology carries."""
+    """Doubles the users until a threshold fails, then steps back, and reports how many users the topology
+    carries."""
 
     def script(self) -> Iterator[Tick]:
         """Climb to the first level that fails, then halve the distance to the last level that passed."""

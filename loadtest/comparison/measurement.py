@@ -20,7 +20,7 @@ class Measurement:
 
     `warm_up`: the number of its samples. `lines`: the verdict. `asked`: requests by the backend's own count,
     by class of paths. `backend`: its rates, or the reason why there are none. `arrivals`: visits per second,
-    by one user in each process; 0 for users who wait for their answers.
+    by one user in each process; 0 for users who wait for their responses.
     """
 
     topology: str
@@ -40,7 +40,7 @@ class Measurement:
 
     @property
     def load(self) -> str:
-        """As in `50 users`."""
+        """The load in words, such as `50 users`."""
         return f"{self.arrivals:g} visits/s" if self.arrivals else f"{self.users} users"
 
     @property

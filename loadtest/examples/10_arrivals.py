@@ -1,6 +1,6 @@
 # Look at the row `arrival visit` while you stop the site for two seconds, in another terminal:
-# `docker compose pause nginx; sleep 2; docker compose unpause nginx`. A user who waits for each answer would
-# ask nothing meanwhile, and have one slow sample. Here visits keep coming, so ten are slow.
+# `docker compose pause nginx; sleep 2; docker compose unpause nginx`. A user who waits for each response
+# would send nothing meanwhile, and have one slow sample. Here visits keep coming, so ten are slow.
 import time
 
 from gevent.pool import Pool

@@ -1,6 +1,6 @@
-# Fifty requests a second in two ways: by users who wait for their answers, and by arrivals. Look at the
-# column 99% of both rows after a pause in the middle of the run, in another terminal:
-# `docker compose pause backend; sleep 2; docker compose unpause backend`. Lesson 12 says what it means.
+# Fifty requests a second in two ways: by users who wait for their responses, and by arrivals. Look at the
+# column 99% of both rows after a pause in the middle of the run, in another terminal: `docker compose pause
+# backend; sleep 2; docker compose unpause backend`. Lesson 12 says what it means.
 import time
 
 from gevent.pool import Pool
@@ -11,7 +11,7 @@ SITE = {"Host": "nginx.localhost"}  # it has no cache: the backend answers each 
 
 
 class Waits(FastHttpUser):
-    """A closed model: five users who ask ten times a second each, as long as they get their answers."""
+    """A closed model: five users who each send ten requests a second, as long as they get their responses."""
 
     fixed_count = 5  # whatever the number of users
     wait_time = constant_throughput(10)
@@ -22,7 +22,7 @@ class Waits(FastHttpUser):
 
 
 class Arrives(FastHttpUser):
-    """An open model: fifty visitors ask each second, whether or not earlier ones have their answers."""
+    """An open model: fifty visitors arrive each second, whether or not earlier ones have their responses."""
 
     fixed_count = 1
     wait_time = constant_throughput(50)

@@ -1,6 +1,6 @@
-# A thousand clients whom no cache helps, because each of their URLs is asked for once. On this port, which is
-# for load tests alone, nginx believes the address that a connection says it has (the PROXY protocol), so each
-# has limits of its own. With CRAWLERS = 1 all are one client: look at *Failures*.
+# A thousand clients whom no cache helps, because each of their URLs is requested only once. On this port,
+# which is for load tests alone, nginx takes the address that a connection states (the PROXY protocol), so
+# each client has limits of its own. With CRAWLERS = 1 all are one client: look at *Failures*.
 import http.client
 import os
 import random

@@ -1,9 +1,9 @@
-"""Arrivals: visits that begin at their instants, however long earlier ones take; an open model.
+"""Arrivals: visits that begin on a schedule, however long earlier ones take; an open model.
 
-A user of the other classes waits for each answer before it asks again: a closed model (Schroeder, Wierman,
-Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI 2006). A site that stalls is then asked less,
-and the requests that would have met the stall are never measured: coordinated omission (Gil Tene, "How NOT
-to Measure Latency").
+A user of the other classes waits for each response before the next request: a closed model (Schroeder,
+Wierman, Harchol-Balter, "Open Versus Closed: A Cautionary Tale", NSDI 2006). A site that stalls then gets
+fewer requests, and the requests that would have met the stall are never measured: coordinated omission (Gil
+Tene, "How NOT to Measure Latency").
 """
 
 import time
@@ -39,7 +39,7 @@ class Newcomer(Browser):
         return self.load_stage() and not self.faults
 
     def fetch(self, url: str, examine: Callable[[str], str | None] | None = None) -> bool:
-        """As of any browser; a failed sample fails the visit."""
+        """Fetch as any browser does; a failed sample fails the visit."""
         came = super().fetch(url, examine)
         self.faults += not came
         return came
@@ -82,7 +82,7 @@ class Schedule(OpenModel):
             self.pool.spawn(self.receive)
 
     def receive(self) -> None:
-        """One newcomer after another, by the same object, until no visit waits."""
+        """Act as one newcomer after another, until no visit waits."""
         visitor = self.idle.pop() if self.idle else self.create()
         while self.waiting:
             due = self.under_way[visitor] = self.waiting.popleft()

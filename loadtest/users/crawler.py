@@ -82,7 +82,7 @@ class Addresses:
 
 
 class Frontier:
-    """The URLs of a site that a walk has yet to ask for, nearest to its start first (breadth first)."""
+    """The URLs of a site that a walk has not requested yet, nearest to its start first (breadth first)."""
 
     def __init__(self, most: int = FRONTIER) -> None:
         self._most = most
@@ -216,7 +216,7 @@ class Crawl(OpenModel):
         return disguise(url, self.chance), row_of(url)
 
     def ask(self, url: str, row: str, address: str) -> None:
-        """One request of an address, on a connection of its own, and its sample."""
+        """Make one request from an address, on a connection of its own, and report its sample."""
         began = time.perf_counter()
         length, fault = 0, None
         try:

@@ -1,4 +1,4 @@
-"""Users of any site, known only by its paths: they fetch these and keep its cookies."""
+"""Users of any site, of which only the paths are known: they fetch the paths and keep the site's cookies."""
 
 import random
 import time

@@ -39,7 +39,7 @@ measuring: set["StageSession"] = set()
 class StageSession:
     """One session. `connect` opens the transport; a broken transport is reported and raised as StageError.
 
-    `media` fetches what the stage announces; clients without a browser have none.
+    `media` fetches the files that the stage announces; it is None for clients without a browser.
     """
 
     def __init__(

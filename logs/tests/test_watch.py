@@ -75,7 +75,7 @@ def test_requests_are_in_order_although_the_workers_of_nginx_write_their_logs_on
 def test_host_visitor_and_word_choose() -> None:
     assert {row.split()[3] for row in rows(Joiner(Wanted(host="classic.localhost")))} == {"classic.localhost"}
     assert len(rows(Joiner(Wanted(word="/admin/id?pine", visitor="anonymous")))) == 1
-    assert rows(Joiner(Wanted(word="/admin/id?pine", visitor="known"))) == []
+    assert rows(Joiner(Wanted(word="/admin/id?pine", visitor="identified"))) == []
     assert rows(Joiner(Wanted(word="oak"))) == []
 
 

@@ -21,12 +21,12 @@ server() {
     esac
 }
 
-# at_least VERSION: whether nginx is that new.
+# at_least VERSION: succeeds if nginx has this version or a newer one.
 version=$(nginx -v 2>&1 | sed 's|.*nginx/\([0-9.]*\).*|\1|')
 at_least() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]; }
 
-# ring ADDRESSES: the servers of an `upstream` block that share the files: a hash of the URL says which one has a file,
-# and consistently, so that one more or one less moves only its own share.
+# ring ADDRESSES: prints the servers of an `upstream` block that share the files. A consistent hash of the URL says which one has
+# a file, so that a server that comes or goes moves only its own share.
 #
 # max_fails=0: nginx cannot tell a cache that is lost from one that waits for a slow page. If it left out each cache that
 # a few slow pages went through, every file would be a 503. So each request to a lost cache waits for CONNECT_TIMEOUT at
@@ -67,7 +67,7 @@ upstream() {
 # for_theatre PATTERN NAME: prints a setting's pattern with NAME for its *.
 for_theatre() { echo "${1%%\**}$2${1#*\*}"; }
 
-# listener LISTENER NUMBER: the same address, that many ports higher.
+# listener LISTENER NUMBER: prints the same address with a port that is higher by the number.
 listener() {
     case $1 in
     *:*) echo "${1%:*}:$((${1##*:} + $2))" ;;

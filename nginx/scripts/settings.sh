@@ -6,7 +6,7 @@
 . ../starter/nginx/certificate.sh
 . scripts/table.sh
 
-# pair NAME VALUE NAME VALUE: both are set, or neither.
+# pair NAME VALUE NAME VALUE: requires that both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }
 pair TLS_CERTIFICATE "$TLS_CERTIFICATE" TLS_CERTIFICATE_KEY "$TLS_CERTIFICATE_KEY"
 
@@ -17,7 +17,7 @@ comparison_sites=$(basename -s .localhost.conf sites/*.localhost.conf | paste -s
 check_theatres
 THEATRES=$(echo "$THEATRES" | awk '{ $1 = $1; print }') # one space between two names
 
-# On loopback alone, the comparison names lead no visitor past the cache.
+# If the ports are on loopback alone, no visitor can bypass the cache through the comparison names.
 case $COMPARISON_NAMES:$BIND_ADDR in
 :127.* | :::1 | :\[::1\]) COMPARISON_NAMES=on ;;
 :*) COMPARISON_NAMES=off ;;

@@ -2,7 +2,7 @@
 # Functions that set CERTIFICATE and CERTIFICATE_KEY: a pair of your own, or one that is made here
 # and kept. Read by start.sh.
 
-# own_pair SETTING CERTIFICATE KEY: yours; the setting is for the error.
+# own_pair SETTING CERTIFICATE KEY: uses your own pair; an error names the setting.
 own_pair() {
     for file in "$2" "$3"; do
         [ -r "$file" ] || die "$1: there is no '$file' that nginx may read"
@@ -11,8 +11,8 @@ own_pair() {
     export CERTIFICATE="$2" CERTIFICATE_KEY="$3"
 }
 
-# made_pair FOLDER NAMES: a self-signed one for these names, which the folder keeps. It is made anew
-# if it expires within a month, or was made for other names.
+# made_pair FOLDER NAMES: uses a self-signed pair for these names, which is kept in the folder. It
+# is made anew if it expires within a month, or was made for other names.
 made_pair() {
     export CERTIFICATE="$1/proscenium.pem" CERTIFICATE_KEY="$1/proscenium.key"
     wanted=$(alternative_names "$2")
@@ -25,7 +25,7 @@ made_pair() {
         die "No certificate for $wanted could be made in $1: $(echo "$said" | tail -n 1)"
 }
 
-# is_pair CERTIFICATE KEY: both can be read, and belong together.
+# is_pair CERTIFICATE KEY: succeeds if both can be read and belong together.
 is_pair() {
     public_key=$(openssl x509 -in "$1" -noout -pubkey 2>/dev/null) || return 1
     [ "$public_key" = "$(openssl pkey -in "$2" -passin pass: -pubout 2>/dev/null)" ]

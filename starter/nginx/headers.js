@@ -1,6 +1,6 @@
-// What no directive of nginx can say about a request's headers: which ones are in no list of
-// headers.txt, and what the values are that copies are kept apart by. (`listed` is that file, by
-// names in lower case: starting.sh makes it of it. nginx reads it once, not for each request.)
+// What no directive of nginx can say about a request's headers: which of them are in no list of
+// headers.txt, and the values of those by which copies are kept apart. (`listed` has the lists by
+// header name in lower case: starting.sh writes it, and nginx reads it once, not for each request.)
 // https://nginx.org/en/docs/njs/reference.html
 
 import crypto from "crypto";
@@ -10,7 +10,7 @@ function unusual(r) {
   const headers = r.rawHeadersIn;
   for (let i = 0; i < headers.length; i++) {
     const name = headers[i][0].toLowerCase();
-    // Every object has a `constructor`, which is no string.
+    // typeof, because a header may be called `constructor`, a property that every object has.
     if (typeof listed[name] !== "string" && !name.startsWith("sec-")) {
       return name.slice(0, 64);
     }
@@ -18,7 +18,7 @@ function unusual(r) {
   return "";
 }
 
-// The same for requests whose headers of the list `key` are the same.
+// One value for all requests that have equal headers of the list `key`.
 function variant(r) {
   const lines = r.rawHeadersIn
     .map((header) => [header[0].toLowerCase(), header[1]])

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts nginx; with arguments, such as those of `docker compose run nginx nginx -t`, these instead.
-# It writes what nginx.conf reads of the settings.
+# Writes the files with settings that nginx.conf includes, and starts nginx; with arguments, such as
+# those of `docker compose run nginx nginx -t`, it runs these instead.
 set -eu
 cd "$(dirname "$0")"
 . ./starting.sh
@@ -58,8 +58,8 @@ on | off) ;;
 *) die "HTTPS_REDIRECT must be on or off, not '$HTTPS_REDIRECT'" ;;
 esac
 
-# The token as a pattern, because nginx compares those letter by letter. Without one of yours there
-# is none.
+# The token as a regular expression, because nginx compares plain values without regard to case. If
+# PURGE_TOKEN is empty, no token is valid.
 : >purge_token
 if [ "$PURGE_TOKEN" ]; then
     token=$(printf %s "$PURGE_TOKEN" | sed 's|[]\\^$.*+?(){}|[/"]|\\&|g; s|\\\\|&&|g')

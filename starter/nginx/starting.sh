@@ -15,8 +15,8 @@ one_nginx() {
         "This one has changed nothing, and ends."
 }
 
-# name_servers FILE: those of a resolv.conf, as nginx's `resolver` wants them: an IPv6 address in
-# brackets and without a zone (fe80::1%eth0).
+# name_servers FILE: prints the name servers of a resolv.conf, as nginx's `resolver` wants them: an
+# IPv6 address in brackets and without a zone (fe80::1%eth0).
 name_servers() {
     awk '$1 == "nameserver" && $2 !~ /%/ { print $2 ~ /:/ ? "[" $2 "]" : $2 }' "$1" 2>/dev/null |
         paste -s -d ' ' -
@@ -29,7 +29,7 @@ more_files() {
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
 }
 
-# ipv6_too LISTENER: it is a port, and the kernel has IPv6.
+# ipv6_too LISTENER: succeeds if the listener is a port alone and the kernel has IPv6.
 ipv6_too() {
     case $1 in *:*) return 1 ;; esac
     [ -e /proc/net/if_inet6 ]
@@ -56,14 +56,14 @@ trust() {
     export TRUSTED REAL_IP_HEADER PROXIED PROXIES
 }
 
-# each WORDS FORMAT: a line for each of the words.
+# each WORDS FORMAT: prints a line in this format for each word.
 each() {
     # shellcheck disable=SC2059,SC2086  # the format is one; several words
     [ ! "$1" ] || printf "$2\n" $1
 }
 
-# write_headers SOURCE FOLDER APP_HEADERS: of SOURCE/headers.txt, FOLDER/claims.conf, which has
-# `proxy_set_header`, FOLDER/headers.conf, for `http`, and FOLDER/headers.json, for headers.js.
+# write_headers SOURCE FOLDER APP_HEADERS: turns SOURCE/headers.txt into FOLDER/claims.conf, which
+# has `proxy_set_header`, FOLDER/headers.conf, for `http`, and FOLDER/headers.json, for headers.js.
 write_headers() {
     case $3 in
     *[!0-9A-Za-z\ -]*)

@@ -1,4 +1,4 @@
-// Next.js (15.1 and above): a page that has changed leaves the copies in front of it, too. Copy
+// Next.js (15.1 and above): a page that has changed is also dropped from the caches in front. Copy
 // this file to your application, and call changed() where you would call revalidatePath(), in a
 // server action or a route handler:
 //

@@ -1,6 +1,7 @@
-# Who may get a copy. A cookie that is left by now may mean that its owner has signed in, so the
-# request passes. Only a static file may come from a copy: one that a visitor without a cookie has
-# caused, so it is not secret, or that the application calls `public` (keep.vcl).
+# Who may get a copy. A cookie that is still there (analytics have been dropped) may mean that the
+# visitor has signed in, so the request passes. Only a static file may come from a copy: one that
+# was fetched for a visitor without a cookie, so it is not secret, or that the application calls
+# `public` (keep.vcl).
 
 sub vcl_req_cookie {
     if (req.http.X-Static) {
@@ -19,7 +20,7 @@ sub vcl_hit {
 }
 
 sub vcl_miss {
-    # Its range and If-None-Match reach the application, which a miss leaves out.
+    # Passed, so that its range and If-None-Match reach the application: a miss leaves them out.
     if (req.is_hitmiss && req.http.Cookie) {
         return (pass);
     }

@@ -7,8 +7,8 @@ sub vcl_init {
     }
 }
 
-# What is not kept is fetched as its first client asks for it: no body with HEAD, and of a film the
-# part alone, if that begins above 8 MB, or is the end.
+# A miss is passed, and not kept, if the client wants only a part of the response: a HEAD needs no
+# body; and of a film only the range is fetched, if it begins above 8 MB or is the end of the film.
 sub vcl_miss {
     if (req.method == "HEAD" || req.http.Range ~ "^bytes=-") {
         return (pass);
@@ -19,8 +19,8 @@ sub vcl_miss {
     }
 }
 
-# And the parts of a stream as they come: Varnish would ask for a compressed one, and hold the parts
-# back while it unpacks them for a client that takes no other.
+# For a client that accepts no compression, an uncompressed response is fetched: otherwise Varnish
+# would ask for a compressed one, and hold back the parts of a stream while it unpacks them.
 sub vcl_recv {
     unset req.http.X-Plain;
     if (!req.http.Accept-Encoding) {
@@ -46,7 +46,7 @@ sub vcl_backend_response {
     std.collect(beresp.http.Vary);
     unset beresp.http.X-Not-Kept;
     # `no-cache` or `max-age=0`, and an ETag: each time the application confirms the copy by a 304.
-    # Who waits for that asks itself.
+    # A client that would have to wait for another one's 304 asks by itself.
     if (beresp.http.ETag && !bereq.http.Cookie &&
         (beresp.ttl <= 0s || beresp.http.Cache-Control ~ "(?i)no-cache") &&
         beresp.http.Cache-Control ~ "(?i)no-cache|max-age=0") {
@@ -60,9 +60,10 @@ sub vcl_backend_response {
 # What is for one person, has no lifetime, or would drive everything else out: large files, and
 # streams of unknown length that are not text.
 #
-# A page leaves a mark instead: for a minute its address passes, so that ranges, If-None-Match and
-# the parts of a stream reach the application and the client. If the cookie was the reason, a client
-# without one may still make a copy. An error and a redirect leave none.
+# A page of this kind leaves a mark in place of a copy: for a minute its address passes, so that
+# ranges, If-None-Match and the parts of a stream reach the application and the client. If the
+# cookie was the reason, a client without one may still make a copy. An error and a redirect leave
+# none.
 sub forbid_what_is_not_for_all {
     if (beresp.ttl <= 0s ||
         beresp.http.Set-Cookie ||
@@ -106,9 +107,9 @@ sub keep_it {
     if (beresp.http.Cache-Control ~ "(?i)(must|proxy)-revalidate" || beresp.ttl < 1ms) {
         set beresp.grace = 0s;
     }
-    # All of it has to arrive before any of it is sent.
+    # The whole response has to arrive before any part of it is sent.
     set beresp.do_stream = false;
-    # Compressed once for all clients; less than this fits into one packet.
+    # Text is compressed once for all clients; less than 860 bytes fit into one packet as they are.
     set beresp.do_gzip =
         (beresp.http.Content-Type ~ "^text/|image/svg|javascript|json|xml" &&
          beresp.http.Cache-Control !~ "(?i)no-transform" &&
@@ -119,7 +120,7 @@ sub keep_it {
 }
 
 sub vcl_deliver {
-    # Of a stream that is not kept, nginx holds no part back.
+    # nginx must not hold back parts of a stream that is not kept.
     if (obj.uncacheable) {
         if (!resp.http.Content-Length && resp.http.Content-Type ~ "^text|^multipart|json") {
             set resp.http.X-Accel-Buffering = "no";

@@ -6,7 +6,8 @@ sub vcl_recv {
         if (req.url ~ "^[^?]+\.(css|js|mjs|png|jpe?g|gif|webp|avif|svg|ico|woff2?|ttf|otf)(\?|$)") {
             set req.http.X-Static = "yes";
         }
-        # No purge would find it: it is too long for a pattern, or letters and digits are escaped.
+        # No purge could find a copy of such an address: it is too long for a pattern, or has
+        # escaped letters or digits.
         if (req.url ~ "^.{4097}|%(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])") {
             std.log("rule: an address above 4 kB, or with escaped letters");
             return (pass);
@@ -14,7 +15,8 @@ sub vcl_recv {
     }
 }
 
-# The key: this, because links may begin with it; then, by Varnish's own code, address and host.
+# The key begins with the scheme, because a page may have links that begin with it; Varnish's own
+# code adds the address and the host.
 sub vcl_hash {
     hash_data(req.http.X-Forwarded-Proto);
 }

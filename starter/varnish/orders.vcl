@@ -1,8 +1,8 @@
 # A response that tells a proxy what to do: to send a file in its place (X-Accel-Redirect,
-# X-Sendfile), or to put a page together of parts (ESI). Nothing here obeys, and it is not kept,
-# because a visitor's request may be the reason: Rack reads X-Accel-Mapping, Symfony
-# Surrogate-Capability. Of nginx's own headers the server of nginx that has asked says only that
-# there was one: X-Accel-Expires (../nginx/application.conf).
+# X-Sendfile), or to assemble a page from parts (ESI). Nothing here obeys, and the response is not
+# kept, because a header of the visitor's request may have caused it: Rack reads X-Accel-Mapping,
+# Symfony Surrogate-Capability. Orders to nginx itself do not arrive here: nginx replaces them by
+# X-Accel-Expires, which says that there was one (../nginx/application.conf).
 
 sub vcl_backend_response {
     if (beresp.http.X-Accel-Expires || beresp.http.X-Accel-Limit-Rate ||

@@ -1,5 +1,6 @@
-# No place is free among the connections to the application (backend.vcl): nginx asks it itself.
-# What waits inside the application, such as a long poll, would take the places that others need.
+# All of Varnish's connections to the application are taken (backend.vcl), so nginx asks the
+# application directly. Otherwise requests that wait inside the application, such as long polls,
+# would take the places that others need.
 
 sub vcl_deliver {
     if (resp.http.X-Failed && req.http.X-Old !~ "seen|own" && now < req.time + 0.5s &&

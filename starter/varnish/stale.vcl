@@ -5,17 +5,18 @@
 #   longer              the new page; if that fails, the old copy, until a day after it has expired
 #   there is no copy    the application's own error page; `unavailable`, if there is no response
 #
-# Who waits for the same page shares what concerns all: no connection, no response in time, half of
-# one. Otherwise each would wait for its own, one after another. Such a failure is an object, fresh
-# for those who came before it (lifetimes are compared with the time of the request).
+# Clients that wait for the same page share a failure that concerns all of them: no connection, no
+# response in time, half a response. Otherwise each would wait for its own failure, one after
+# another. Such a failure is stored as an object that is fresh for requests that came before it
+# (Varnish compares lifetimes with the time of the request).
 #
-# What the application has written counts for the client that asked, because something in its
-# request may be the reason: each who waits fetches the page itself, side by side
-# (for_who_asked_alone). There the object is one of hit-for-miss.
+# An error page that the application has written is for the client that asked, because something in
+# its request may be the reason: the clients that wait then fetch the page themselves, side by side
+# (for_who_asked_alone). In that case the object is a hit-for-miss.
 #
-# Neither may replace the old copy, so it has to be known before the fetch whether there is one:
-# X-Old is "seen" from when a copy was too old, "failed" when no new one came, "own" when the client
-# gets what is for it alone.
+# Neither object may replace the old copy, so the rules have to know before the fetch whether there
+# is one. X-Old is "seen" once a copy was too old, "failed" when no new one came, and "own" when the
+# client gets a response that is for it alone.
 
 sub vcl_recv {
     set req.grace = 24h;
@@ -38,19 +39,20 @@ sub vcl_miss {
     if (req.http.X-Old == "own") {
         return (pass);
     }
-    # It has waited, and no new page came: who wakes up last does not always find the failure.
+    # This request has waited, and no new page came: the last ones to wake up do not always find the
+    # failure.
     if (req.http.X-Old == "seen" && !req.is_hitmiss && now > req.time + 0.2s) {
         set req.http.X-Old = "failed";
         return (restart);
     }
-    # It is fetched again, whatever there is: there may be an old copy.
+    # The request ignores copies (hash_always_miss), so there may be an old one.
     if (req.hash_always_miss) {
         set req.http.X-Old = "seen";
     }
 }
 
 sub vcl_backend_fetch {
-    # It has failed just now: the old copy is not fetched again for each of those who waited.
+    # The fetch has just failed: do not repeat it in the background for each client that waited.
     if (bereq.is_bgfetch && bereq.http.X-Old == "failed") {
         return (abandon);
     }
@@ -63,7 +65,8 @@ sub vcl_backend_response {
     }
 }
 
-# An error, a redirect: it leaves no mark, and a copy stays, fresh or old.
+# Sends an error or a redirect to the client that asked: it leaves no mark, and a copy stays, fresh
+# or old.
 sub for_who_asked_alone {
     if (bereq.is_bgfetch) {
         return (abandon);
@@ -95,7 +98,7 @@ sub vcl_backend_error {
         call until_all_are_awake;
         return (deliver);
     }
-    # The next attempt finds the old copy beside it.
+    # With this Vary the next attempt finds the old copy, which is stored beside this object.
     set beresp.http.Vary = "X-Old";
     if (bereq.http.X-Wrote && beresp.ttl > 0s) { # Varnish's own value, if others wait; else it is 0
         call until_all_are_awake;

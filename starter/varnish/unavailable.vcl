@@ -1,5 +1,5 @@
-# Your application does not answer: by this header nginx sends its page (../nginx/page.conf).
-# Varnish sets it (stale.vcl), and so does the server of nginx that has asked.
+# Your application does not answer: this header makes nginx send its own page (../nginx/page.conf).
+# Varnish sets the header (stale.vcl), and so does the nginx server that asks the application.
 
 sub vcl_recv {
     if (req.url == "/.nginx/health") {

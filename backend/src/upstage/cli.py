@@ -101,7 +101,7 @@ def metrics(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def ask_server(settings: Settings, method: str, path: str, tag: str | None = None) -> tuple[int, str]:
-    """Ask the running server by way of its metrics port; return the status and the text of its answer.
+    """Send a request to the running server's metrics port; return the status and the text of its response.
 
     Raise OSError, ValueError, http.client.HTTPException.
     """
@@ -120,7 +120,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
     """Have the pages show the output of `make check LESSON=all JSON=1`, and the cache drop the old ones."""
     from upstage.web.lessons import write_lessons
 
-    if not settings.lessons:
+    if not (settings.lessons and settings.lessons.is_dir()):
         return fail("there are no lessons here (UPSTAGE_LESSONS)")
     if why := write_lessons(settings.lessons, settings.data, sys.stdin):
         return fail(why)

@@ -51,7 +51,7 @@ class Cluster:
         self.printed = ""  # by the commands
 
     def type(self, commands: str) -> str:
-        """Run commands of the README; what they print."""
+        """Run commands of the README; return what they print."""
         kubectl = f'kubectl() {{ {NODE} kubectl "$@"; }}'
         return check("bash", "-euo", "pipefail", "-c", f"{kubectl}\n{commands}", cwd=self.folder, timeout=300)
 
@@ -73,7 +73,7 @@ class Cluster:
         wait_until(self.is_ready, within=120, every=1, report=lambda: self.kubectl("get pods,events"))
 
     def follow(self) -> None:
-        """After other Varnishes: an nginx that does not follow them starts again."""
+        """Restart an nginx that does not notice new Varnishes by itself."""
         if not self.follows:
             self.kubectl("rollout restart daemonset/nginx")
             self.kubectl("rollout status daemonset/nginx --timeout=120s")
@@ -83,7 +83,7 @@ class Cluster:
         self.kubectl(f"rollout status statefulset/{name} --timeout=120s")
 
     def ready(self, app: str) -> list[bool]:
-        """Of each pod of a service, whether it is Ready."""
+        """Return, for each pod of a service, whether it is Ready."""
         pods = json.loads(self.kubectl(f"get pods -l app={app} -o json"))["items"]
         conditions = [pod["status"].get("conditions", []) for pod in pods]
         return [any((c["type"], c["status"]) == ("Ready", "True") for c in each) for each in conditions]

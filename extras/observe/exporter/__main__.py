@@ -1,8 +1,8 @@
 """Runs the exporter: `python -m exporter`, in the image of the backend, which has the libraries.
 
 `COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU and memory are exported, separated by
-spaces. `OTLP`: a collector for traces, or nothing; `OTLP_HEADERS`: what it asks for; `TRACE_SLOW`: the time
-from which a request always does.
+spaces. `OTLP`: a collector for traces, or nothing; `OTLP_HEADERS`: the headers that it requires;
+`TRACE_SLOW`: the time from which a request is always sent there.
 """
 
 import fcntl

@@ -29,7 +29,8 @@ LONGEST = 3600.0  # seconds that a collector may ask to be left alone
 
 
 class Sender:
-    """Sends a trace if it was drawn, has failed, or took `slow` seconds, and counts what became of it.
+    """Sends a trace if it was chosen at random, has failed, or took `slow` seconds, and counts what became of
+    it.
 
     `headers`: NAME=VALUE, separated by commas, such as a token that the collector asks for.
     """
@@ -75,7 +76,7 @@ class Exporter(OTLPSpanExporter):
 
 
 class Patient(requests.Session):
-    """Asks no sooner than the collector's last Retry-After says."""
+    """Sends nothing before the time in the collector's last Retry-After."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,24 +103,24 @@ def retry_after(text: str) -> float:
 
 
 def endpoint(collector: str) -> str:
-    """Where it takes traces."""
+    """Return the URL at which the collector takes traces."""
     return f"{collector.rstrip('/').removesuffix('/v1/traces')}/v1/traces"
 
 
 def from_a_container(collector: str) -> str:
-    """The same collector: `localhost` is this machine, not the exporter's container."""
+    """Return the collector's URL as the exporter reaches it: there `localhost` would be its own container."""
     return re.sub(r"://(localhost|127\.[0-9.]+)(?=[:/]|$)", "://host.docker.internal", collector)
 
 
 def pairs(headers: str) -> Iterator[tuple[str, str]]:
-    """The names and values of OTLP_HEADERS."""
+    """Return the names and values in OTLP_HEADERS."""
     for each in filter(None, headers.split(",")):
         name, _, value = each.partition("=")
         yield name.strip(), value.strip()
 
 
 def spans(trace: Trace, project: str) -> list[ReadableSpan]:
-    """The spans of a trace as the SDK's, the resource of each being its service."""
+    """Return a trace's spans as those of the SDK; the resource of each is its service."""
     made: list[ReadableSpan] = []
 
     def context(id: str, is_remote: bool = False) -> SpanContext:

@@ -1,9 +1,8 @@
 """CPU and memory of each service, from the control groups that compose.yaml names, and of the machine.
 
-It reads the kernel's own counters and not the engine's socket, which would give root on this machine. It
+It reads the kernel's own counters and not the engine's socket, because access to that is as good as root. It
 works with control groups 1 and 2, and with either driver of the engine, which puts the groups at the top or
-below one of its own.
-https://docs.kernel.org/admin-guide/cgroup-v2.html
+below one of its own. https://docs.kernel.org/admin-guide/cgroup-v2.html
 """
 
 import os

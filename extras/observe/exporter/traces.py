@@ -1,8 +1,8 @@
 """Puts together what nginx, Varnish and the backend log of one request, as a tree of spans.
 
-nginx and the backend send a line for each request that is drawn, slow or failed; varnishlog writes its
-records of such requests into a named pipe. They arrive in any order, so a request waits for a few seconds
-until it is put together.
+nginx and the backend send a line for each request that was chosen at random, was slow or failed; varnishlog
+writes its records of such requests into a named pipe. They arrive in any order, so a request waits for a few
+seconds until it is put together.
 """
 
 import json
@@ -40,7 +40,7 @@ class Trace:
     root: Span
 
     def as_json(self) -> dict[str, Any]:
-        """For the page."""
+        """Return the trace as JSON, for the page."""
         title = f"{self.line.method} {self.line.host}{self.line.path}"
         known = {"id": f"{self.line.id}-{self.root.id}", "trace": self.line.id, "title": title}
         return {**known, "status": self.line.status, "root": asdict(self.root)}
@@ -95,7 +95,7 @@ class Traces:
 
     @contextmanager
     def _or_drop(self) -> Iterator[None]:
-        """Anything may arrive, and these threads must go on: what cannot be read is counted."""
+        """Count what cannot be read: anything may arrive, and these threads must go on."""
         try:
             yield
         except Exception:

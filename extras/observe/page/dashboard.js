@@ -72,7 +72,7 @@ async function slowest(target, { start, end }) {
   return all.reduce((most, one) => (most && +most.value >= +one.value ? most : one), "");
 }
 
-// The parts of the stack whose figures are missing, by what asks them: Prometheus, or the exporter.
+// The parts of the stack whose figures are missing, as Prometheus or the exporter reports them.
 const SOURCES = {
   // a panel's source -> its name, and who must answer
   upstage: ["UpStage", "backend"],
@@ -355,8 +355,8 @@ function say(...lines) {
   if (made.innerHTML !== alerts.innerHTML) alerts.replaceChildren(...made.children);
 }
 
-// What `make break` has broken: nginx has the note (nginx/sites/fault.conf). One that was mended is named for as long
-// as the charts go back.
+// What `make break` has broken: nginx serves the state of the fault (nginx/sites/fault.conf). A fault that was repaired is named
+// for as long as the charts go back.
 async function fault({ start }) {
   const response = await fetch("/.nginx/fault", { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
   if (response.status !== 200) return null;

@@ -10,7 +10,7 @@ earlier responses (an open loop): the time of a response counts from the moment 
 to avoid coordinated omission.
 
 The requests name `host`, or "vhost" if that is given. With `film_in` one in so many of the scheduled requests
-is for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, drawn at
+is for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, chosen at
 random, and the `bytes`. The times of films are apart from those of the page.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes

@@ -45,7 +45,7 @@ class LateWriter:
         self._late.at(asyncio.get_running_loop().time() + self._delay, data)
 
     async def drain(self) -> None:
-        """Wait while the server takes nothing."""
+        """Wait until the server takes more data."""
         await self._server.drain()
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ def connect(file: Path, locks: bool = True, patience: float = 0.0) -> sqlite3.Co
 
 
 def create(file: Path) -> None:
-    """The file at the beginning: rows of a kilobyte, with an index."""
+    """Create the file as each trial begins with it: rows of a kilobyte, with an index."""
     with closing(connect(file)) as sql:
         sql.execute("CREATE TABLE task (number INTEGER PRIMARY KEY, value BLOB)")
         sql.execute("CREATE INDEX task_value ON task (value)")
@@ -49,7 +49,7 @@ def insert(sql: sqlite3.Connection, rows: int) -> None:
 
 
 def write(file: Path, locks: bool = True) -> None:
-    """Another writer; with locks in order it learns that the database is locked, and leaves it alone."""
+    """Act as another writer; if the locks work, it learns that the database is locked, and gives up."""
     try:
         with closing(connect(file, locks)) as sql:
             insert(sql, ROWS)
@@ -58,7 +58,7 @@ def write(file: Path, locks: bool = True) -> None:
 
 
 def elsewhere(file: Path, locks: bool = True) -> None:
-    """The other writer in a process that shares nothing with this one."""
+    """Run the other writer in a process that shares nothing with this one."""
     process = spawned.Process(target=write, args=(file, locks))
     process.start()
     process.join()

@@ -5,8 +5,8 @@
 
 Another client reads, and says so much that the stage sends that many kilobytes a second to each. The time
 counts from when the stage has told it of the new member, and ends when the stage tells it of one member less:
-the other client sees nothing of its end, because it does not read. `cut_seconds` is null if that takes longer
-than `within`. `bytes` is what the stage has sent to each of the two in that time.
+the client that never reads does not notice that it is disconnected. `cut_seconds` is null if that takes
+longer than `within`. `bytes` is what the stage has sent to each of the two in that time.
 """
 
 import json
@@ -59,7 +59,7 @@ class Member:
             self._rest = frames[frames.rfind(b"\0") + 1 :]
 
     def wait_for(self, audience: int) -> None:
-        """Read until the stage tells of so many; raise TimeoutError."""
+        """Read until the stage announces that many members; raise TimeoutError."""
         deadline = time.monotonic() + TIMEOUT
         while self.audience < audience:
             if time.monotonic() > deadline:

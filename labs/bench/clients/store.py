@@ -1,8 +1,8 @@
 """The stores of labs/stores: each keeps values under keys that may occur several times.
 
 A flat file, as programs without a database keep their data; SQLite with a journal or a write-ahead log, with
-and without patience, and with connections shared by threads. A worker has a `Store`; `open_stores` opens
-those of one process.
+and without a busy timeout, and with a connection shared by threads. A worker has a `Store`; `open_stores`
+opens those of one process.
 """
 
 import ctypes

@@ -38,7 +38,7 @@ def picture(now: datetime) -> bytes:
 
 
 def _hand(turn: float, length: float) -> tuple[float, float]:
-    """The end of a hand after a part of a turn."""
+    """Return where a hand of the clock ends after a part of a turn."""
     return 160 + length * math.sin(turn * 2 * math.pi), 82 - length * math.cos(turn * 2 * math.pi)
 
 

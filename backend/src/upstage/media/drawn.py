@@ -46,7 +46,7 @@ class Drawn:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._left = most  # references that may still be found: each draws an element at least
+        self._left = most  # references that may still be found: each draws at least one element
         self._elements: list[_Element] = []
         self._open: list[int] = []  # those that have begun and not ended
         self._by_id: dict[str, int] = {}  # the first of several, as in browsers

@@ -96,7 +96,7 @@ class Connections:
             self._checks.add(connection.beat)
 
     def sweep(self) -> None:
-        """Every SWEEP seconds: cut the clients that have tried the server's PATIENCE."""
+        """Every SWEEP seconds: cut the clients that have kept the server waiting for PATIENCE seconds."""
         if self._others:
             log.info("cut off without a line each", fields=dict(self._others))
         self._lines = 0

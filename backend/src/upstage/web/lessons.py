@@ -20,7 +20,7 @@ SHEET_CSP = (
     b"form-action 'none'; frame-ancestors 'none'"
 )
 FILE = re.compile(rb".+\.[a-z]+")
-NUMBERED = re.compile(r"\d\d-[a-z-]+\.html\Z")
+NUMBERED = re.compile(rb"\d\d-[a-z-]+(\.html)?\Z")
 
 
 def write_lessons(lessons: Path, data: Path, results: TextIO | int = subprocess.DEVNULL) -> str:
@@ -63,12 +63,12 @@ class LessonsFolder(Node):
             request.setHeader(b"content-security-policy", MEDIA_CSP)
         if not FILE.fullmatch(path[-1]):
             path[-1] = (path[-1] or b"index") + b".html"
-        if renamed := self._renamed(path[0].decode("latin-1")):
+        if NUMBERED.match(path[0]) and (renamed := self._renamed(path[0].decode())):
             return redirect(request, f"/lessons/{renamed}")
         return serve(request, self.pages, self._folder, path)
 
     def _renamed(self, name: str) -> str:
         """The name of today of a lesson's page that had another one: its number stays. Else empty."""
-        if not NUMBERED.match(name) or (self._folder / name).exists():
+        if (self._folder / name).with_suffix(".html").exists():
             return ""
         return next((file.stem for file in self._folder.glob(f"{name[:3]}*.html")), "")

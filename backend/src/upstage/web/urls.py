@@ -12,6 +12,7 @@ from upstage.web.pages import StagesFolder, stages_page
 from upstage.web.request import Site
 from upstage.web.speech import SpeechFolder
 from upstage.web.templates import ASSET_FOLDERS, Pages
+from upstage.web.tryout import try_folder
 from upstage.web.upload import Uploads
 from upstage.web.webcam import WebcamFolder
 from upstage.web.websocket import WebSocketEndpoint
@@ -44,6 +45,7 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
         root.putChild(folder.encode(), AssetFolder(pages, pages.site / folder, pages.version))
     if lessons:
         root.putChild(b"lessons", lessons)
+    root.putChild(b"try", try_folder(pages, reactor))
     root.putChild(b"slow", slow_page(pages, reactor))
     root.putChild(b"playbill", playbill(pages, stages))
     root.putChild(b"welcome", welcome_page(pages))

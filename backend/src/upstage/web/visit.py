@@ -19,7 +19,7 @@ SITES = TOPOLOGIES.keys() - {"direct"}  # of nginx, each with its own path; othe
 
 @dataclass(frozen=True)
 class Published:
-    """The addresses under which browsers reach this server's stack."""
+    """The addresses at which browsers reach this server's stack."""
 
     http: int = 8080  # nginx: its sites
     locust: int = 8089

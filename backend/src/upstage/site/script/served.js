@@ -41,14 +41,19 @@ export function served(entry) {
   return { file: short(pathname), station, how, server, milliseconds, bytes: entry.transferSize };
 }
 
-// answered(headers) -> {station, how, server}: the same from the headers of a response to `fetch`.
-export function answered(headers) {
+// timing(headers) -> {nginx: {description, duration}, varnish: …}: Server-Timing of a response to `fetch`.
+export function timing(headers) {
   const members = (headers.get("Server-Timing") ?? "").matchAll(/(\w+);desc="([\w-]+)"(?:;dur=([\d.]+))?/g);
-  const serverTiming = [...members].map(([, name, description, duration]) => ({
+  const entries = [...members].map(([, name, description, duration]) => [
     name,
-    description,
-    duration: Number(duration ?? 0),
-  }));
+    { name, description, duration: Number(duration ?? 0) },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+// answered(headers) -> {station, how, server}: as `served`, from the headers of a response to `fetch`.
+export function answered(headers) {
+  const serverTiming = Object.values(timing(headers));
   const [station, how] = outcome({ serverTiming });
   return { station, how, server: serverTime(serverTiming) };
 }

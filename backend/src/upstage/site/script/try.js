@@ -1,0 +1,196 @@
+// /try/: a scenario in a form and in the address of the page; its requests, one after another; what each server made of
+// them, from the headers of the responses and from what the origin was asked for.
+
+import { served, timing } from "./served.js";
+
+const MOST = 8; // requests
+const LOGGED = 400; // ms until a fetch in the background has reached the origin
+const form = document.getElementById("scenario");
+const list = document.getElementById("requests");
+const lanes = document.getElementById("lanes");
+const progress = document.getElementById("progress");
+const run = document.getElementById("run");
+const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+// --- The form and the address.
+
+function addRequest(kind = "get", pause = 0) {
+  if (list.children.length >= MOST) return;
+  const item = document.getElementById("request").content.cloneNode(true).firstElementChild;
+  item.querySelector(".kind").value = kind;
+  item.querySelector(".pause").value = pause;
+  item.querySelector(".remove").addEventListener("click", () => {
+    item.remove();
+    write();
+    document.getElementById("add").focus();
+  });
+  list.append(item);
+}
+
+// What the origin is told, as a query string.
+function said() {
+  const fields = [...new FormData(form)].filter(([, value]) => value !== "");
+  const usual = { status: "200", delay: "0" };
+  return new URLSearchParams(fields.filter(([name, value]) => usual[name] !== value));
+}
+
+const asked = () =>
+  [...list.children].map((item) => ({
+    kind: item.querySelector(".kind").value,
+    pause: Math.min(9, Math.max(0, Number(item.querySelector(".pause").value) || 0)),
+  }));
+
+function write() {
+  const scenario = said();
+  scenario.set(
+    "ask",
+    asked()
+      .map(({ kind, pause }) => `${pause || ""}${kind}`)
+      .join(","),
+  );
+  history.replaceState(null, "", `#${scenario.toString().replaceAll("%2C", ",").replaceAll("%3D", "=")}`);
+}
+
+function read() {
+  const scenario = new URLSearchParams(location.hash.slice(1));
+  form.reset();
+  list.replaceChildren();
+  for (const [name, value] of scenario) {
+    const field = form.elements.namedItem(name);
+    if (field?.type === "checkbox") field.checked = value === "1";
+    else if (field?.name) field.value = value;
+  }
+  for (const one of (scenario.get("ask") || "get,2get").split(",")) {
+    const [, pause, kind] = /^(\d?)([a-z]+)$/.exec(one) ?? [];
+    if (kind) addRequest(kind, Number(pause));
+  }
+}
+
+// --- The requests.
+
+const HEADERS = {
+  range: { Range: "bytes=0-9" },
+  etag: { "If-None-Match": '"first"' },
+  language: { "Accept-Language": "fr" },
+};
+
+async function ask(url, kind) {
+  if (kind === "cookie") document.cookie = "mine=1; path=/try/; max-age=60; samesite=strict";
+  const began = performance.now();
+  try {
+    const response = await fetch(url, {
+      credentials: kind === "cookie" ? "same-origin" : "omit",
+      headers: HEADERS[kind] ?? {},
+      cache: kind === "reload" ? "reload" : "default",
+    });
+    await response.text();
+    const entry = performance.getEntriesByName(response.url).at(-1);
+    const own = Boolean(entry) && served(entry).station === "browser";
+    return { kind, response, own, milliseconds: performance.now() - began };
+  } catch {
+    return { kind };
+  } finally {
+    if (kind === "cookie") document.cookie = "mine=; path=/try/; max-age=0";
+  }
+}
+
+async function runScenario() {
+  run.disabled = true;
+  write();
+  lanes.replaceChildren();
+  document.getElementById("shown").hidden = false;
+  const word = crypto.getRandomValues(new Uint32Array(3)).reduce((text, number) => text + number.toString(36), "");
+  const scenario = btoa(said()).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const done = [];
+  const requests = asked();
+  for (const [number, { kind, pause }] of requests.entries()) {
+    progress.textContent = `Request ${number + 1} of ${requests.length}`;
+    await sleep(1000 * pause);
+    const url = `/try/origin/${word}/${scenario}`;
+    const results = await Promise.all(kind === "pair" ? [ask(url, "get"), ask(url, "get")] : [ask(url, kind)]);
+    done.push(...results.map((result) => ({ ...result, pause })));
+  }
+  await sleep(LOGGED);
+  const log = await fetch(`/try/log/${word}`, { credentials: "omit" })
+    .then((response) => response.json())
+    .catch(() => []);
+  lanes.append(...done.map((result, index) => row(result, index + 1, log)));
+  progress.textContent = `${done.length} requests, of which the origin got ${log.length}.`;
+  run.disabled = false;
+}
+
+// --- The lanes.
+
+// varnish(headers, outcome) -> what Varnish did, in the words of `make trace`.
+function varnish(headers, outcome) {
+  const member = (headers.get("Cache-Status") ?? "").split(", ").find((one) => one.startsWith("varnish")) ?? "";
+  const ttl = Number(/ttl=(-?\d+)/.exec(member)?.[1] ?? 0);
+  const rule = headers.get("X-Rule");
+  const why = {
+    hit: `fresh for ${ttl} s more`,
+    stale: `expired ${-ttl} s ago`,
+    miss: member.includes("stored") ? `no usable copy; kept for ${ttl + 1} s` : `no usable copy; not stored: ${rule}`,
+    "hit-for-miss": "the last response could not be stored",
+    pass: rule,
+  }[outcome];
+  return why ? `${outcome}: ${why}` : outcome;
+}
+
+function row({ kind, pause, response, own, milliseconds }, number, log) {
+  const line = document.createElement("tr");
+  const name = document.createElement("th");
+  name.scope = "row";
+  const words = document.querySelector(`#request`).content.querySelector(`[value="${kind}"]`).textContent;
+  name.append(`${number}. ${words}`, small(pause ? `after ${pause} s` : ""));
+  line.append(name);
+  if (!response) {
+    line.append(cell("browser", "no response", "answered"));
+    return line;
+  }
+  const id = response.headers.get("X-Request-Id") ?? "";
+  const servers = timing(response.headers);
+  const fetched = own ? [] : log.filter((entry) => entry.id === id);
+  name.append(small(id));
+  const took = `${response.status} after ${Math.round(milliseconds)} ms`;
+  const nginx = servers.nginx?.description;
+  const outcome = own || nginx === "hit" ? "" : servers.varnish?.description;
+  const behind = outcome === "stale" ? ", in the background" : "";
+  const origin = fetched.map(({ status, conditional }) => `${status}${conditional ? ", confirmed" : ""}${behind}`);
+  const cells = [
+    ["browser", own ? `its own copy: ${took}` : took],
+    ["nginx", own || !nginx ? "" : nginx === "hit" ? "hit: a copy of this second" : "asks on"],
+    ["varnish", outcome ? varnish(response.headers, outcome) : ""],
+    ["upstage", origin.join("; ")],
+  ];
+  const last = cells.findLastIndex(([, text]) => text);
+  const answered = own ? 0 : ["hit", "stale"].includes(outcome) ? 2 : last;
+  line.dataset.outcome = own ? "browser" : nginx === "hit" ? "nginx:hit" : (outcome ?? "");
+  line.append(...cells.map(([station, text], index) => cell(station, text, index === answered ? "answered" : "")));
+  return line;
+}
+
+function cell(station, text, className) {
+  const made = document.createElement("td");
+  made.dataset.station = station;
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+function small(text) {
+  const made = document.createElement("small");
+  made.textContent = text;
+  return made;
+}
+
+document.getElementById("add").addEventListener("click", () => {
+  addRequest();
+  write();
+});
+form.addEventListener("input", write);
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  runScenario();
+});
+addEventListener("hashchange", read);
+read();

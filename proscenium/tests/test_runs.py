@@ -1,0 +1,105 @@
+"""Runs that are kept: what is compared, and when a difference means something."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proscenium import runs
+from proscenium.runs import Difference, RunError, compared, figures
+
+
+def report(*times: int, failed: int = 0, name: str = "/") -> dict[str, Any]:
+    """A round in which one row took these milliseconds, ten times each."""
+    row = {
+        "method": "GET",
+        "name": name,
+        "num_requests": 10 * len(times),
+        "num_failures": failed,
+        "response_times": {str(time): 10 * times.count(time) for time in times},
+    }
+    return {"rows": [row]}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "verdict"),
+    [
+        ((4, 5, 4), (4, 5, 4), ""),
+        ((4, 5, 4), (24, 25, 24), "worse"),
+        ((24, 25, 24), (4, 5, 4), "better"),
+        ((4, 5, 4), (9, 10, 9), ""),  # below the floor
+        ((4, 30, 4), (40, 45, 41), ""),  # the rounds of one run differ as much
+        ((100, 101, 100), (110, 111, 110), ""),  # less than a tenth
+        ((100, 101, 100), (120, 121, 120), "worse"),
+        ((4, 5, 4), (24, 25, 5), ""),  # one of the rounds is as before
+    ],
+)
+def test_a_difference_counts_if_it_is_larger_than_the_spread(
+    before: tuple[float, ...], now: tuple[float, ...], verdict: str
+) -> None:
+    assert Difference("GET /", "p50, ms", before, now).verdict == verdict
+
+
+def test_the_figures_of_a_round() -> None:
+    found = figures(report(1, 2, 3, 200, failed=4))
+    assert found == {("GET /", "p50, ms"): 2, ("GET /", "p95, ms"): 200, ("GET /", "failed, %"): 10}
+    assert figures(report(1)) == {}  # ten samples
+
+
+def test_only_rows_of_all_rounds_are_compared() -> None:
+    one, other = figures(report(1, 2)), figures(report(1, 2, name="/new"))
+    assert {each.row for each in compared([one, one | other], [one, one | other])} == {"GET /"}
+    with pytest.raises(RunError, match="No row has 20 samples"):
+        compared([one], [other])
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of a stack whose load test writes the report `next.json`, and then ends."""
+    monkeypatch.setattr(runs, "REPO", tmp_path)
+    monkeypatch.setenv("COMPOSE_PROJECT_NAME", "x")
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "stack"
+    script.write_text(
+        '#!/bin/sh\necho "$USERS" >>users\nmkdir -p .run/x/load\ncp next.json .run/x/load/report.json'
+    )
+    script.chmod(0o755)
+    (tmp_path / "next.json").write_text(json.dumps(report(4, 4)))
+    return tmp_path
+
+
+def test_a_run_is_repeated_as_it_was(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("USERS", "7")
+    assert runs.main("save", "before") == 0
+    monkeypatch.delenv("USERS")
+    assert runs.main("compare", "before") == 0
+    assert (state / "users").read_text().split() == ["7"] * 2 * runs.ROUNDS
+    (state / "next.json").write_text(json.dumps(report(24, 24)))
+    assert runs.main("compare", "before") == 1
+    assert "worse   GET /" in capsys.readouterr().out
+    assert sorted(path.name for path in (state / ".run/x/runs/before").iterdir()) == [
+        *("1.json", "2.json", "3.json", "options.json")
+    ]
+
+
+def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs.main("save", "before")
+    for name, said in (
+        ("../x", "lower-case letters"),
+        ("other", "There is no run 'other' .*there are before"),
+    ):
+        with pytest.raises(RunError, match=said):
+            runs.main("compare", name)
+    monkeypatch.setenv("TIME", "1m")
+    with pytest.raises(RunError, match="TIME: the run is repeated as it was"):
+        runs.main("compare", "before")
+    monkeypatch.delenv("TIME")
+    (state / ".run/x/runs/before/2.json").write_text("{}")
+    with pytest.raises(RunError, match="is damaged"):
+        runs.main("compare", "before")
+    (state / "bin" / "stack").write_text("#!/bin/sh\nexit 2")
+    with pytest.raises(RunError, match="Round 1 has failed"):
+        runs.main("save", "another")
