@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from threading import Event, Thread
 
 from requests import RequestException
@@ -49,8 +48,8 @@ def watched(learner: Learner) -> Iterator[None]:
     learner.stack.swarm(20)
     try:
         with open_page(learner):
-            for query in (REQUESTS, CHARTS):
-                wait_until(partial(learner.stack.prometheus, "query", query=query), within=60, every=1)
+            wait_until(lambda: learner.stack.prometheus("query", query=REQUESTS)["result"], every=1)
+            wait_until(lambda: learner.stack.prometheus("query", query=CHARTS)["result"], every=1)
             learner.begin(17)
             yield
     finally:

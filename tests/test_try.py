@@ -1,0 +1,99 @@
+"""/try/ on the running stack: what the page says of each request is what the servers have logged."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from logs.explaining import by_varnish
+from logs.serverlogs import nginx_lines
+from logs.varnishlog import requests
+from tests.browsing import PICTURES, Visit, unreadable
+from tests.stack import Stack
+from tests.support.wait import wait_until
+
+# What is typed into the page: the origin's fields, and for each request the seconds before it and its kind;
+# how Varnish answered each, or "browser" if it was not asked; and how many requests the origin got.
+SCENARIOS = {
+    "kept": ({"control": "s-maxage=60"}, [(0, "get"), (2, "get")], ["miss", "hit"], 1),
+    "expired": ({"control": "s-maxage=2"}, [(0, "get"), (4, "get"), (1, "get")], ["miss", "stale", "hit"], 2),
+    "browser": ({"control": "max-age=60"}, [(0, "get"), (2, "get")], ["miss", "browser"], 1),
+    "private": ({"control": "private"}, [(0, "get"), (2, "get")], ["miss", "hit-for-miss"], 2),
+    "set-cookie": (
+        {"control": "s-maxage=60", "cookie": "1"},
+        [(0, "get"), (2, "get")],
+        ["miss", "hit-for-miss"],
+        2,
+    ),
+    "cookie": ({"control": "s-maxage=60"}, [(0, "get"), (2, "cookie")], ["miss", "pass"], 2),
+    "two": ({"control": "s-maxage=60", "delay": "500"}, [(0, "pair"), (2, "get")], ["miss", "hit", "hit"], 1),
+    "vary": (
+        {"control": "s-maxage=60", "vary": "Accept-Language"},
+        [(0, "get"), (2, "language"), (2, "language")],
+        ["miss", "miss", "hit"],
+        2,
+    ),
+    "fails": (
+        {"control": "s-maxage=1", "fail": "2"},
+        [(0, "get"), (3, "get"), (2, "get")],
+        ["miss", "stale", "stale"],
+        3,
+    ),
+    "not found": ({"status": "404"}, [(0, "get"), (2, "get")], ["miss", "miss"], 2),
+}
+
+
+def type_scenario(page: Page, fields: dict[str, str], asked: list[tuple[int, str]]) -> None:
+    """As a reader does it."""
+    for name, value in fields.items():
+        field = page.locator(f"#scenario [name={name}]")
+        if field.get_attribute("type") == "checkbox":
+            field.check()
+        elif field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    rows = page.locator("#requests li")
+    while rows.count() < len(asked):
+        page.get_by_role("button", name="Add a request").click()
+    for row, (pause, kind) in zip(rows.all(), asked, strict=True):
+        row.locator(".pause").fill(str(pause))
+        row.locator(".kind").select_option(kind)
+
+
+@pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session")
+@pytest.mark.parametrize(("fields", "asked", "outcomes", "fetched"), SCENARIOS.values(), ids=SCENARIOS)
+def test_the_lanes_are_what_the_servers_have_logged(
+    stack: Stack,
+    visit: Visit,
+    fields: dict[str, str],
+    asked: list[tuple[int, str]],
+    outcomes: list[str],
+    fetched: int,
+) -> None:
+    page = visit("/try/")
+    type_scenario(page, fields, asked)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("status")).to_contain_text("of which the origin got", timeout=30_000)
+    rows = page.locator("#lanes tr").all()
+    shown = {row.locator("th small").last.inner_text(): row for row in rows}
+    page.screenshot(
+        path=PICTURES / f"try-{page.url.partition('#')[2][:20].replace('/', '')}.png", full_page=True
+    )
+    assert unreadable(page) == []
+    assert sorted(row.get_attribute("data-outcome") or "" for row in rows) == sorted(outcomes)
+    assert f"the origin got {fetched}." in page.get_by_role("status").inner_text()
+
+    ids = [id for id, row in shown.items() if row.get_attribute("data-outcome") != "browser"]
+    wait_until(lambda: all(id in stack.log_of("nginx") for id in ids))
+    lines = {line.id: line for line in nginx_lines(stack.log_of("nginx").splitlines())}
+    query = "ReqHeader:X-Request-Id ~ '" + "|".join(ids) + "'"
+    log = stack.inside("varnishlog", "-d", "-g", "request", "-q", query)
+    logged = {seen.id: seen for seen in requests(log.splitlines())}
+    for id in ids:
+        cell = shown[id].locator("[data-station=varnish]").inner_text()
+        outcome = shown[id].get_attribute("data-outcome")
+        assert logged[id].outcome == outcome
+        assert lines[id].answered.partition(":")[2] == outcome
+        for reason in by_varnish(logged[id]):
+            assert (
+                reason.removesuffix("; fetched in the background").removesuffix("; the backend fails") in cell
+            )
