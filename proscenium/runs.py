@@ -1,8 +1,8 @@
 """`make load SAVE=NAME` and `make compare BASELINE=NAME`: a load test is kept; is the same one worse now?
 
 Both measure ROUNDS rounds, because one says nothing about how much figures differ without any change. The
-folder .run/PROJECT/runs/NAME has `options.json`, how it was run, and the report of each round, as `make load`
-writes it. Exit status: 0 not worse, 1 worse, 2 it could not be measured.
+folder .run/runs/NAME has `options.json`, how it was run, and the report of each round, as `make load` writes it;
+`make clean` leaves it. Exit status: 0 not worse, 1 worse, 2 it could not be measured.
 """
 
 import json
@@ -65,21 +65,10 @@ def figures(report: Mapping[str, Any]) -> Figures:
         if count < LEAST:
             continue
         name = f"{row['method'] or ''} {row['name']}".strip()
-        times = sorted((float(time), number) for time, number in row["response_times"].items())
-        for measure, share in (("p50, ms", 0.5), ("p95, ms", 0.95)):
-            found[name, measure] = percentile(times, share)
+        found[name, "p50, ms"] = row["median_response_time"]
+        found[name, "p95, ms"] = row["response_time_percentile_0.95"]
         found[name, "failed, %"] = 100 * failed / count
     return found
-
-
-def percentile(times: Sequence[tuple[float, int]], share: float) -> float:
-    """Of sorted times with their numbers; 0 for none."""
-    left = share * sum(number for _, number in times)
-    for time, number in times:
-        left -= number
-        if left <= 0:
-            return time
-    return 0.0
 
 
 def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Difference]:
@@ -95,7 +84,7 @@ def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Differen
 
 def measure(folder: Path, options: Mapping[str, str]) -> None:
     """Run all rounds, and keep them in a folder. Raise RunError."""
-    report = folder.parents[1] / "load" / "report.json"
+    report = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "load" / "report.json"
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -129,7 +118,7 @@ def main(command: str, name: str) -> int:
     """Run one command: save or compare. Return the exit status; raise RunError."""
     if not NAME.fullmatch(name):
         raise RunError(f"A run's name has lower-case letters, digits and hyphens, not '{name}'.")
-    folder = REPO / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "runs" / name
+    folder = REPO / ".run" / "runs" / name
     given = {option: os.environ[option] for option in OPTIONS if os.environ.get(option)}
     if command == "save":
         measure(folder, given)

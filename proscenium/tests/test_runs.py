@@ -10,14 +10,15 @@ from proscenium import runs
 from proscenium.runs import Difference, RunError, compared, figures
 
 
-def report(*times: int, failed: int = 0, name: str = "/") -> dict[str, Any]:
-    """A round in which one row took these milliseconds, ten times each."""
+def report(p50: int, p95: int, requests: int = 20, failed: int = 0, name: str = "/") -> dict[str, Any]:
+    """A round with one row, as Locust writes it."""
     row = {
         "method": "GET",
         "name": name,
-        "num_requests": 10 * len(times),
+        "num_requests": requests,
         "num_failures": failed,
-        "response_times": {str(time): 10 * times.count(time) for time in times},
+        "median_response_time": p50,
+        "response_time_percentile_0.95": p95,
     }
     return {"rows": [row]}
 
@@ -42,9 +43,9 @@ def test_a_difference_counts_if_it_is_larger_than_the_spread(
 
 
 def test_the_figures_of_a_round() -> None:
-    found = figures(report(1, 2, 3, 200, failed=4))
-    assert found == {("GET /", "p50, ms"): 2, ("GET /", "p95, ms"): 200, ("GET /", "failed, %"): 10}
-    assert figures(report(1)) == {}  # ten samples
+    found = figures(report(2, 200, failed=4))
+    assert found == {("GET /", "p50, ms"): 2, ("GET /", "p95, ms"): 200, ("GET /", "failed, %"): 20}
+    assert figures(report(2, 200, requests=19)) == {}
 
 
 def test_only_rows_of_all_rounds_are_compared() -> None:
@@ -80,7 +81,7 @@ def test_a_run_is_repeated_as_it_was(
     (state / "next.json").write_text(json.dumps(report(24, 24)))
     assert runs.main("compare", "before") == 1
     assert "worse   GET /" in capsys.readouterr().out
-    assert sorted(path.name for path in (state / ".run/x/runs/before").iterdir()) == [
+    assert sorted(path.name for path in (state / ".run/runs/before").iterdir()) == [
         *("1.json", "2.json", "3.json", "options.json")
     ]
 
@@ -97,7 +98,7 @@ def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.
     with pytest.raises(RunError, match="TIME: the run is repeated as it was"):
         runs.main("compare", "before")
     monkeypatch.delenv("TIME")
-    (state / ".run/x/runs/before/2.json").write_text("{}")
+    (state / ".run/runs/before/2.json").write_text("{}")
     with pytest.raises(RunError, match="is damaged"):
         runs.main("compare", "before")
     (state / "bin" / "stack").write_text("#!/bin/sh\nexit 2")

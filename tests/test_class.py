@@ -21,6 +21,7 @@ from tests.stack import NOT_INHERITED, PORTS, PROJECT
 from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
 
+pytestmark = pytest.mark.slow  # three minutes
 CLASS = f"{PROJECT}-two"
 SETTINGS = {
     "COMPOSE_PROJECT_NAME": CLASS,
