@@ -22,8 +22,8 @@ def main(command: str, name: str = "") -> int:
     """Run one command; return the exit code."""
     known = {fault.name: fault for fault in faults()}
     state = read_state(FILE)
-    now = known.get(state.drawn or state.name) if state and not state.mended else None
-    secret = bool(now and state and state.drawn)
+    now = known.get(state.random or state.name) if state and not state.mended else None
+    secret = bool(now and state and state.random)
     if command == "list":
         for fault in known.values():
             print(f"{'*' if fault is now and not secret else ' '} {fault.name:24} {fault.title}")
@@ -57,7 +57,7 @@ def main(command: str, name: str = "") -> int:
     elif state and now:
         now.run(mend=True)
         wait_until_mended()
-        write_state(FILE, replace(state.ended(), drawn=""))  # it was not found
+        write_state(FILE, replace(state.ended(), random=""))  # it was not found
         print("Mended." if secret else f'Mended. It was: "{now.title}".')
     else:
         print("The stack is not broken.")
@@ -100,7 +100,7 @@ def break_secretly(drawn_from: list[Fault]) -> int:
     """Make a fault of which only a visitor's complaint is told."""
     fault = secrets.choice(drawn_from)
     write_state(
-        FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), drawn=fault.name)
+        FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), random=fault.name)
     )
     fault.run()
     print(

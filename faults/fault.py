@@ -26,7 +26,7 @@ class Fault:
     may_fail: frozenset[str]  # kinds of requests; all others must not
     heals: float  # seconds after the repair, or the fault if it repairs itself, until no request fails
     loses: str = ""  # what is lost in between
-    complaint: str = ""  # what a visitor writes; with one it can be drawn, for lesson 17
+    complaint: str = ""  # what a visitor writes; with one it can be chosen at random, for lesson 17
     shows: str = ""  # a visitor's command, which fails while it is broken; with $HTTP_PORT
     at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from .fault import bash
@@ -17,7 +17,7 @@ class State:
     users: str  # what they see
     broken: float
     mended: float = 0.0  # 0: not yet
-    drawn: str = ""  # its real name, if the learner is to find it
+    random: str = ""  # its real name, if it was chosen at random for a learner to find
 
     def ended(self) -> "State":
         """The same, mended now."""
@@ -26,7 +26,10 @@ class State:
 
 def read_state(file: Path) -> State | None:
     """The state in a file, None without one."""
-    return State(**json.loads(file.read_text())) if file.exists() else None
+    if not file.exists():
+        return None
+    known = {field.name for field in fields(State)}  # an earlier release had others
+    return State(**{name: value for name, value in json.loads(file.read_text()).items() if name in known})
 
 
 def write_state(file: Path, state: State) -> None:
@@ -39,4 +42,4 @@ def write_state(file: Path, state: State) -> None:
         broken.unlink(missing_ok=True)
     else:
         broken.write_text(f"{state.title}\n")
-    bash("publish_state || true", json.dumps(asdict(replace(state, drawn=""))))
+    bash("publish_state || true", json.dumps(asdict(replace(state, random=""))))

@@ -1,8 +1,8 @@
 """`make load SAVE=NAME` and `make compare BASELINE=NAME`: a load test is kept; is the same one worse now?
 
 Both measure ROUNDS rounds, because one says nothing about how much figures differ without any change. The
-folder .run/runs/NAME has `options.json`, how it was run, and the report of each round, as `make load` writes it;
-`make clean` leaves it. Exit status: 0 not worse, 1 worse, 2 it could not be measured.
+folder .run/runs/NAME has `options.json`, how it was run, and the report of each round, as `make load` writes
+it; `make clean` leaves it. Exit status: 0 not worse, 1 worse, 2 it could not be measured.
 """
 
 import json

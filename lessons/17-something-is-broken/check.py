@@ -1,10 +1,10 @@
-"""A drawn fault is mended by hand, was watched under load while it lasted, and its cause is named."""
+"""A random fault is repaired by hand, was watched while it lasted, under load, and its cause is named."""
 
 from faults.fault import bash, faults
 from faults.state import State, read_state, write_state
 from lessons.checking import Ask, Laboratory, Need, Question
 
-# Each fault that can be drawn, and three that look like it.
+# Each fault that can be chosen, and three that look like it.
 ALIKE = {
     "backend-frozen": ("backend-socket-removed", "varnish-frozen", "nginx-worker-frozen"),
     "backend-socket-removed": ("backend-frozen", "varnish-frozen", "varnish-off-back"),
@@ -29,7 +29,7 @@ WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"
 def check(lab: Laboratory, need: Need) -> None:
     """The services' health as the engine sees it, what visitors get, then what Prometheus has recorded."""
     need("prometheus" in lab.evidence.started(), "not-running")
-    state = drawn(lab, need)
+    state = random_fault(lab, need)
     need(not bash("is_well").returncode, "unhealthy")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in lab.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
@@ -43,13 +43,13 @@ def check(lab: Laboratory, need: Need) -> None:
 
 def question(lab: Laboratory, need: Need) -> Question:
     """The causes to choose from."""
-    return QUESTIONS[drawn(lab, need).drawn]
+    return QUESTIONS[random_fault(lab, need).random]
 
 
-def drawn(lab: Laboratory, need: Need) -> State:
+def random_fault(lab: Laboratory, need: Need) -> State:
     """What is broken, or was mended by hand."""
     state = read_state(lab.evidence.state / "fault.json")
-    need(state and state.drawn and state.broken >= lab.began, "not-broken")
+    need(state and state.random and state.broken >= lab.began, "not-broken")
     assert state
     return state
 

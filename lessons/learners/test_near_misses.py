@@ -198,9 +198,9 @@ def test_lesson_16_the_lost_cache_is_not_brought_back(learner: Learner) -> None:
 
 
 def title(learner: Learner) -> str:
-    """Lesson 17: the fault that was drawn."""
+    """Lesson 17: the fault that was chosen."""
     note = json.loads((learner.folder / ".run" / learner.stack.project / "fault.json").read_text())
-    return next(fault.title for fault in faults() if fault.name == note["drawn"])
+    return next(fault.title for fault in faults() if fault.name == note["random"])
 
 
 def mend(learner: Learner) -> str:
