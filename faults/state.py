@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from .fault import bash
@@ -28,8 +28,10 @@ def read_state(file: Path) -> State | None:
     """The state in a file, None without one."""
     if not file.exists():
         return None
-    known = {field.name for field in fields(State)}  # an earlier release had others
-    return State(**{name: value for name, value in json.loads(file.read_text()).items() if name in known})
+    kept = json.loads(file.read_text())
+    if "drawn" in kept:  # as an earlier release called it
+        kept["random"] = kept.pop("drawn")
+    return State(**kept)
 
 
 def write_state(file: Path, state: State) -> None:

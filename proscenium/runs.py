@@ -20,6 +20,7 @@ from proscenium.running import REPO
 
 ROUNDS = 3
 LEAST = 20  # samples of a row in each round
+OTHERS = ("TOPOLOGIES", "STAGE", "LENGTH", "PATHS")  # of make compare
 OPTIONS = ("USERS", "SPAWN", "TIME", "CLASSES", "EXAMPLE", "ARRIVALS", "CRAWL", "CRAWL_ADDRESSES", "ROBOTS")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 # What is compared, and the least difference that means anything: milliseconds, per cent of the requests.
@@ -71,9 +72,14 @@ def figures(report: Mapping[str, Any]) -> Figures:
     return found
 
 
+def in_all(rounds: Sequence[Figures]) -> set[tuple[str, str]]:
+    """What each round has a figure of."""
+    return set.intersection(*(set(one) for one in rounds))
+
+
 def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Difference]:
     """Each figure that all rounds of both have. Raise RunError if there is none."""
-    common = set.intersection(*(set(one) for one in (*before, *now)))
+    common = in_all([*before, *now])
     if not common:
         raise RunError(f"No row has {LEAST} samples in each round: nothing can be compared. Longer: TIME=2m")
     return [
@@ -92,6 +98,7 @@ def measure(folder: Path, options: Mapping[str, str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("SAVE", "BASELINE")}
     for number in range(1, ROUNDS + 1):
         print(f"--- Round {number} of {ROUNDS}", flush=True)
+        report.unlink(missing_ok=True)
         done = subprocess.run(["bin/stack", "load"], cwd=REPO, env=environment | dict(options))
         if done.returncode > 1 or not report.exists():  # 1: a threshold is not met, which is a result too
             raise RunError(f"Round {number} has failed.")
@@ -119,7 +126,7 @@ def main(command: str, name: str) -> int:
     if not NAME.fullmatch(name):
         raise RunError(f"A run's name has lower-case letters, digits and hyphens, not '{name}'.")
     folder = REPO / ".run" / "runs" / name
-    given = {option: os.environ[option] for option in OPTIONS if os.environ.get(option)}
+    given = {option: os.environ[option] for option in (*OPTIONS, *OTHERS) if os.environ.get(option)}
     if command == "save":
         measure(folder, given)
         print(f"The run is kept in {folder.relative_to(REPO)}. Later: make compare BASELINE={name}")
@@ -129,13 +136,17 @@ def main(command: str, name: str) -> int:
     options, before = read(folder)
     repeated = folder.with_name(f".{name}.now")
     measure(repeated, options)
-    differences = compared(before, read(repeated)[1])
+    now = read(repeated)[1]
+    differences = compared(before, now)
+    gone = sorted({row for row, _ in in_all(before) - in_all(now)})
     found = [one for one in differences if one.verdict]
     if found:
         print(f"\n{'':7} {'row':40} {'':10} {'before':>18} {'now':>18}")
     print("\n".join(map(str, found)))
     print(f"{len(differences) - len(found)} of {len(differences)} figures differ by no more than rounds do.")
-    return int(any(one.verdict == "worse" for one in found))
+    for row in gone:
+        print(f"worse   {row}: less than {LEAST} samples in a round now")
+    return int(bool(gone) or any(one.verdict == "worse" for one in found))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ sub vcl_recv {
 # is being spoken, a slow page of /try/): it would take a place for seconds.
 sub vcl_backend_fetch {
     if (!bereq.http.X-Identified && !bereq.is_bgfetch && !bereq.http.X-Old &&
-        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech|try/origin)/") {
+        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
         set bereq.http.X-Anonymous = "yes";
     }
     unset bereq.http.X-Identified;

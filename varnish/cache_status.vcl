@@ -14,8 +14,6 @@
 #
 # ttl is rounded down: an object that was stored for 43,200 seconds says 43199 from the first response on.
 #
-# On /try/ the response also says in X-Rule why it was not stored, or was passed, in the words that the rules log.
-#
 # "uri-miss" also covers a copy that was too old to use: VCL cannot tell the two apart. A WebSocket (pipe) has no report,
 # because VCL does not see its response.
 
@@ -49,21 +47,9 @@ sub vcl_pass {
 sub vcl_backend_fetch {
     unset bereq.http.X-Outcome;
     unset bereq.http.Cache-Status;
-    unset bereq.http.X-Rule;
-}
-
-sub vcl_recv {
-    if (req.restarts == 0) {
-        unset req.http.X-Rule;
-    }
 }
 
 sub vcl_deliver {
-    if (req.url !~ "^/try/") {
-        unset resp.http.X-Rule;
-    } elsif (req.http.X-Rule) {
-        set resp.http.X-Rule = req.http.X-Rule;
-    }
     if (!obj.uncacheable) {
         if (req.http.X-Outcome == "miss" || req.http.X-Outcome == "hit-for-miss") {
             set req.http.Cache-Status = req.http.Cache-Status + "; stored";

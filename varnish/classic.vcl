@@ -66,6 +66,7 @@ sub vcl_backend_response {
 # URL and host are the key, "we do not want to always set the cookie": the built-in vcl_hash.
 
 # Not in the article: Cache-Status, and conditional requests by RFC 9110.
+include "rule.vcl";
 include "cache_status.vcl";
 include "conditional.vcl";
 

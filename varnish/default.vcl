@@ -27,6 +27,7 @@ include "upstage_page.vcl"; # UpStage fails: one more attempt, and what our 503 
 include "starter/varnish/stale.vcl"; # expired copies, and a backend that does not answer
 include "store.vcl";        # what may be stored, and for how long
 include "gzip.vcl";         # text is compressed once, when it is stored
+include "rule.vcl";         # on /try/, why a response was not stored
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
 include "large_media.vcl";  # files that nginx sends from the disk

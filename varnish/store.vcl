@@ -11,7 +11,7 @@ sub vcl_backend_response {
     std.collect(beresp.http.Vary);
     if (beresp.http.Vary ~ "\*") {
         std.log("rule: Vary: *");
-        set beresp.http.X-Rule = "Vary: *"; # cache_status.vcl
+        set beresp.http.X-Rule = "Vary: *"; # rule.vcl
         call vcl_beresp_hitmiss;
     }
     # A header may promise a year, but an object that was never purged should not outlive the day.

@@ -9,7 +9,7 @@ import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from shutil import get_terminal_size
-from subprocess import DEVNULL, PIPE, STDOUT, run
+from subprocess import DEVNULL, run
 
 from lessons.lesson import Lesson, lessons
 from proscenium.running import REPO, NotRunning
@@ -76,7 +76,7 @@ class Window:
         due = True
         while True:
             if watch.news():
-                due, self._judged = not self.finding.done, False
+                due, self._judged, self._note = not self.finding.done, False, ""
             elif due:
                 self.check()
                 due = False
@@ -100,7 +100,7 @@ class Window:
 
     def check(self, letter: str = "") -> None:
         """Have the attempt judged, or the answer alone if nothing has happened since; show the result."""
-        judged, self._judged, self._note = self._judged and bool(self.finding.choices), True, ""
+        judged, self._judged = self._judged and bool(self.finding.choices), True
         progress = Progress(Evidence(lambda doing: say(f"Checking: {doing} ...")))
         try:
             self.finding = progress.check(self.lesson, letter, judged)
@@ -139,10 +139,10 @@ class Window:
             if not changed_files(CONFIGURATION):
                 raise
             say("Restoring the shipped files and loading them: about 20 seconds ...")
-            reset = run(
-                ["bin/lesson", "reset"], cwd=REPO, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, text=True
-            )
-            note = reset.stdout if reset.returncode else reset.stdout.partition("\n")[0]
+            reset = run(["bin/lesson", "reset"], cwd=REPO, stdin=DEVNULL, capture_output=True, text=True)
+            if reset.returncode:
+                raise StartAgain(reset.stdout + reset.stderr) from None
+            note = reset.stdout.partition("\n")[0]
             self.attempt, _ = Progress(Evidence()).begin(self.lesson, again)
         self._note, self._judged, self.finding = note, False, Finding(False, "")
         self.show()
@@ -176,7 +176,6 @@ def say(text: str) -> None:
 @contextmanager
 def keyboard() -> Iterator[Keys]:
     """Read keys at once and without printing them; an arrow, whose sequence has a letter in it, is no key."""
-
     typed = bytearray()
 
     def key(seconds: float) -> str:

@@ -26,6 +26,7 @@ def typed(text: str, attempt: Attempt, bold: bool = False, width: int = 100) -> 
     Commands and tables stay as they are, because they are copied or have columns.
     """
     text = filled(text, attempt.word, {name: os.environ[name] for name in PORTS})
+    text = re.sub(r"\[(.+?)\]\((http://localhost.+?)\)", r"\1, \2", text)
     text = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", text)
     fill = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
     blocks = []

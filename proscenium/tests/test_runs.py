@@ -81,6 +81,10 @@ def test_a_run_is_repeated_as_it_was(
     (state / "next.json").write_text(json.dumps(report(24, 24)))
     assert runs.main("compare", "before") == 1
     assert "worse   GET /" in capsys.readouterr().out
+    rows = [*report(4, 4, name="/other")["rows"], *report(4, 4, requests=19)["rows"]]
+    (state / "next.json").write_text(json.dumps({"rows": rows}))
+    with pytest.raises(RunError, match="nothing can be compared"):
+        runs.main("compare", "before")
     assert sorted(path.name for path in (state / ".run/runs/before").iterdir()) == [
         *("1.json", "2.json", "3.json", "options.json")
     ]
@@ -101,6 +105,7 @@ def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.
     (state / ".run/runs/before/2.json").write_text("{}")
     with pytest.raises(RunError, match="is damaged"):
         runs.main("compare", "before")
-    (state / "bin" / "stack").write_text("#!/bin/sh\nexit 2")
-    with pytest.raises(RunError, match="Round 1 has failed"):
-        runs.main("save", "another")
+    for code in (1, 2):  # though there is a report of an earlier run
+        (state / "bin" / "stack").write_text(f"#!/bin/sh\nexit {code}")
+        with pytest.raises(RunError, match="Round 1 has failed"):
+            runs.main("save", "another")

@@ -165,7 +165,8 @@ class SiteRequest(server.Request):
             self.responseHeaders.setRawHeaders(b"retry-after", [b"5"])
             begin()
 
-        if header(self, b"x-anonymous") and self.method in (b"GET", b"HEAD"):
+        may_wait = self.method in (b"GET", b"HEAD") and not self.path.startswith(b"/try/")  # slow if told to
+        if header(self, b"x-anonymous") and may_wait:
             site.anonymous.enter(client, begin_anonymous, refuse_anonymous)
         else:
             begin()

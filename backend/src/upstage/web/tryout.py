@@ -11,20 +11,17 @@ import base64
 import binascii
 import json
 import re
-import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
-from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.web.server import Request
 
-from upstage.net.lane import Lane
+from upstage.stage.limits import client_of
 from upstage.web.headers import header
 from upstage.web.lesson_pages import now
-from upstage.web.nodes import Node, Page
+from upstage.web.nodes import Node, Page, redirect
 from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 
@@ -40,39 +37,36 @@ FIELDS = {
     "etag": (re.compile("1"), "etag can be 1"),
     "cookie": (re.compile("1"), "cookie can be 1"),
     "status": (re.compile("200|404|500"), "the status can be 200, 404 or 500"),
-    "delay": (re.compile("[1-9][0-9]{0,2}|1000"), "the delay can be up to 1000 milliseconds"),
+    "delay": (re.compile("[1-9][0-9]?|[1-7][0-9]{2}|800"), "the delay can be up to 800 milliseconds"),
     "fail": (re.compile("[1-9]"), "the first request that fails can be 1 to 9"),
 }
-RUNS, OF_CLIENT = 512, 8  # runs that are remembered, and those of one client
-REQUESTS = 64  # in one run; further ones get 429
-PLACES = 8  # slow responses at a time, for all clients: the others wait in their turn
+RUNS = 2048  # that are remembered, of all clients: of the one with the most, the oldest is forgotten
+REQUESTS = 40  # in one run; further ones get 429
 TAG = '"first"'
 
-
-@dataclass
-class Run:
-    """What the origin was asked for."""
-
-    began: float = field(default_factory=time.monotonic)
-    log: list[dict[str, Any]] = field(default_factory=list)
+Log = list[dict[str, Any]]  # what the origin was asked for in a run
 
 
 class Runs:
-    """The runs of all clients: each has room for its own newest."""
+    """The logs of the newest runs of each client."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[str, OrderedDict[str, Run]] = OrderedDict()
+        self._of: dict[str, OrderedDict[str, Log]] = {}
+        self._count = 0
 
-    def get(self, client: str, name: str) -> Run:
-        """A client's run, a new one if there is none of this name."""
-        mine = self._of.setdefault(client, OrderedDict())
-        self._of.move_to_end(client)
-        run = mine.setdefault(name, Run())
-        while len(mine) > OF_CLIENT:
-            mine.popitem(last=False)
-        while len(self._of) > RUNS // OF_CLIENT:
-            self._of.popitem(last=False)
-        return run
+    def get(self, address: str, name: str) -> Log:
+        """The log of a client's run, a new one if there is none of this name."""
+        mine = self._of.setdefault(client_of(address), OrderedDict())
+        if name not in mine:
+            mine[name] = []
+            self._count += 1
+        if self._count > RUNS:
+            most = max(self._of, key=lambda client: len(self._of[client]))
+            self._of[most].popitem(last=False)
+            self._count -= 1
+            if not self._of[most]:
+                del self._of[most]
+        return mine.get(name, [])
 
 
 def scenario(segment: bytes) -> dict[str, str]:
@@ -101,7 +95,6 @@ class Origin(Node):
     def __init__(self, pages: Pages, runs: Runs, reactor: Any) -> None:
         super().__init__(pages)
         self._runs, self._reactor = runs, reactor
-        self._lane = Lane(reactor, PLACES)
 
     async def render_GET(self, request: SiteRequest) -> bytes:
         path = list(request.postpath or [])
@@ -113,34 +106,16 @@ class Origin(Node):
             said = scenario(path[1])
         except ValueError as error:
             return self.pages.error(request, 400, str(error))
-        run = self._runs.get(request.client_address, path[0].decode())
-        if len(run.log) >= REQUESTS:
+        log = self._runs.get(request.client_address, path[0].decode())
+        if len(log) >= REQUESTS:
             return self.pages.error(request, 429)
-        entry = {
-            "id": header(request, b"x-request-id"),
-            "at": round(1000 * (time.monotonic() - run.began)),
-            "conditional": bool(header(request, b"if-none-match")),
-            "cookie": bool(header(request, b"cookie")),
-        }
-        run.log.append(entry)
-        number = len(run.log)
-        if "delay" in said and not await self._after(int(said["delay"]) / 1000, request.client_address):
-            entry["status"] = 503
-            return self.pages.error(request, 503)
+        conditional = bool(header(request, b"if-none-match"))
+        log.append(entry := {"id": header(request, b"x-request-id"), "conditional": conditional})
+        number = len(log)
+        request.waits = True  # as it is told to
+        await deferLater(self._reactor, int(said.get("delay", 0)) / 1000)
         entry["status"] = self._say(request, said, number)
         return b"" if entry["status"] == 304 else self._body(number)
-
-    async def _after(self, seconds: float, client: str) -> bool:
-        """Wait, in one of the places for that; return whether there was one."""
-        place: Deferred[bool] = Deferred()
-        self._lane.enter(client, lambda: place.callback(True), lambda: place.callback(False))
-        if not await place:
-            return False
-        try:
-            await deferLater(self._reactor, seconds)
-        finally:
-            self._lane.leave()
-        return True
 
     def _say(self, request: SiteRequest, said: dict[str, str], number: int) -> int:
         """Set the status and the headers; return the status."""
@@ -152,7 +127,9 @@ class Origin(Node):
             if said.get(key):
                 request.setHeader(name, said[key].encode())
         if "cookie" in said:
-            request.setHeader(b"set-cookie", b"try=1; Path=/try/; Max-Age=60; SameSite=Strict; HttpOnly")
+            request.setHeader(
+                b"set-cookie", b"try=1; Path=/try/origin/; Max-Age=60; SameSite=Strict; HttpOnly"
+            )
         if "etag" in said and status == 200:
             request.setHeader(b"etag", TAG.encode())
             if TAG in header(request, b"if-none-match"):
@@ -165,13 +142,23 @@ class Origin(Node):
 
 
 def foreign(request: Request) -> bool:
-    """Whether another site's page asks: https://www.w3.org/TR/fetch-metadata/"""
+    """Whether another site's page asks: https://www.w3.org/TR/fetch-metadata/
+
+    Browsers say so to https and to this machine. Elsewhere such a page can ask, and read nothing (CORP).
+    """
     return header(request, b"sec-fetch-site") in ("cross-site", "same-site")
+
+
+class Folder(Node):
+    """`/try`."""
+
+    def render_GET(self, request: Request) -> bytes:
+        return redirect(request, "/try/")
 
 
 def try_folder(pages: Pages, reactor: Any) -> Node:
     """`/try/` and the URLs below it."""
-    runs, folder = Runs(), Node(pages)
+    runs, folder = Runs(), Folder(pages)
 
     def get_page(request: Request) -> bytes:
         request.setHeader(b"cache-control", b"max-age=0, s-maxage=60")
@@ -185,7 +172,7 @@ def try_folder(pages: Pages, reactor: Any) -> Node:
             return pages.error(request, 403)
         if not RUN.fullmatch(name):
             return pages.error(request, 404)
-        return json.dumps(runs.get(cast(SiteRequest, request).client_address, name).log).encode()
+        return json.dumps(runs.get(cast(SiteRequest, request).client_address, name)).encode()
 
     folder.putChild(b"", Page(pages, get_page))
     folder.putChild(b"origin", Origin(pages, runs, reactor))

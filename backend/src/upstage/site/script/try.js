@@ -1,7 +1,7 @@
 // /try/: a scenario in a form and in the address of the page; its requests, one after another; what each server made of
 // them, from the headers of the responses and from what the origin was asked for.
 
-import { served, timing } from "./served.js";
+import { timing } from "./served.js";
 
 const MOST = 8; // requests
 const LOGGED = 400; // ms until a fetch in the background has reached the origin
@@ -84,9 +84,7 @@ async function ask(url, kind) {
       cache: kind === "reload" ? "reload" : "default",
     });
     await response.text();
-    const entry = performance.getEntriesByName(response.url).at(-1);
-    const own = Boolean(entry) && served(entry).station === "browser";
-    return { kind, response, own, milliseconds: performance.now() - began };
+    return { kind, response, milliseconds: performance.now() - began };
   } catch {
     return { kind };
   } finally {
@@ -95,7 +93,6 @@ async function ask(url, kind) {
 }
 
 async function runScenario() {
-  run.disabled = true;
   write();
   lanes.replaceChildren();
   document.getElementById("shown").hidden = false;
@@ -110,16 +107,21 @@ async function runScenario() {
     const results = await Promise.all(kind === "pair" ? [ask(url, "get"), ask(url, "get")] : [ask(url, kind)]);
     done.push(...results.map((result) => ({ ...result, pause })));
   }
-  await sleep(LOGGED);
+  await sleep(LOGGED + Number(form.elements.delay.value));
   const log = await fetch(`/try/log/${word}`, { credentials: "omit" })
     .then((response) => response.json())
-    .catch(() => []);
-  lanes.append(...done.map((result, index) => row(result, index + 1, log)));
-  progress.textContent = `${done.length} requests, of which the origin got ${log.length}.`;
-  run.disabled = false;
+    .catch(() => null);
+  const seen = new Set(); // IDs: a copy of the browser's own has that of the response which it is
+  lanes.append(...done.map((result, index) => row(result, index + 1, log ?? [], seen)));
+  progress.textContent = log
+    ? `${done.length} requests; the origin got ${log.length}.`
+    : "The origin's log did not arrive: run it again.";
 }
 
 // --- The lanes.
+
+// What nginx did, if it did not ask on.
+const OF_NGINX = { hit: "hit: a copy of this second", error: "its own page: no response", synth: "its own page" };
 
 // varnish(headers, outcome) -> what Varnish did, in the words of `make trace`.
 function varnish(headers, outcome) {
@@ -136,7 +138,7 @@ function varnish(headers, outcome) {
   return why ? `${outcome}: ${why}` : outcome;
 }
 
-function row({ kind, pause, response, own, milliseconds }, number, log) {
+function row({ kind, pause, response, milliseconds }, number, log, seen) {
   const line = document.createElement("tr");
   const name = document.createElement("th");
   name.scope = "row";
@@ -149,21 +151,23 @@ function row({ kind, pause, response, own, milliseconds }, number, log) {
   }
   const id = response.headers.get("X-Request-Id") ?? "";
   const servers = timing(response.headers);
+  const own = id !== "" && seen.has(id);
+  seen.add(id);
   const fetched = own ? [] : log.filter((entry) => entry.id === id);
   name.append(small(id));
   const took = `${response.status} after ${Math.round(milliseconds)} ms`;
   const nginx = servers.nginx?.description;
-  const outcome = own || nginx === "hit" ? "" : servers.varnish?.description;
+  const outcome = own || nginx in OF_NGINX ? "" : servers.varnish?.description;
   const behind = outcome === "stale" ? ", in the background" : "";
   const origin = fetched.map(({ status, conditional }) => `${status}${conditional ? ", confirmed" : ""}${behind}`);
   const cells = [
     ["browser", own ? `its own copy: ${took}` : took],
-    ["nginx", own || !nginx ? "" : nginx === "hit" ? "hit: a copy of this second" : "asks on"],
+    ["nginx", own || !nginx ? "" : (OF_NGINX[nginx] ?? "asks on")],
     ["varnish", outcome ? varnish(response.headers, outcome) : ""],
     ["upstage", origin.join("; ")],
   ];
   const last = cells.findLastIndex(([, text]) => text);
-  const answered = own ? 0 : ["hit", "stale"].includes(outcome) ? 2 : last;
+  const answered = own ? 0 : nginx in OF_NGINX ? 1 : ["hit", "stale", "error", "synth"].includes(outcome) ? 2 : last;
   line.dataset.outcome = own ? "browser" : nginx === "hit" ? "nginx:hit" : (outcome ?? "");
   line.append(...cells.map(([station, text], index) => cell(station, text, index === answered ? "answered" : "")));
   return line;
@@ -188,9 +192,10 @@ document.getElementById("add").addEventListener("click", () => {
   write();
 });
 form.addEventListener("input", write);
-form.addEventListener("submit", (event) => {
+form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  runScenario();
+  run.disabled = true;
+  await runScenario().finally(() => (run.disabled = false));
 });
 addEventListener("hashchange", read);
 read();
