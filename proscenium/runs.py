@@ -142,8 +142,10 @@ def main(command: str, name: str) -> int:
     found = [one for one in differences if one.verdict]
     if found:
         print(f"\n{'':7} {'row':40} {'':10} {'before':>18} {'now':>18}")
-    print("\n".join(map(str, found)))
-    print(f"{len(differences) - len(found)} of {len(differences)} figures differ by no more than rounds do.")
+    for one in found:
+        print(one)
+    within = len(differences) - len(found)
+    print(f"{within} of {len(differences)} figures are within the spread of the rounds.")
     for row in gone:
         print(f"worse   {row}: less than {LEAST} samples in a round now")
     return int(bool(gone) or any(one.verdict == "worse" for one in found))

@@ -132,7 +132,7 @@ def server_table(reader: str) -> str:
 
 
 def commands_table() -> str:
-    """The shell file for the commands: names, ports, sites, and the checks that nobody else makes."""
+    """The shell file for the commands: names, ports, sites, and the checks of what neither server reads."""
 
     def array(name: str, words: list[str]) -> str:
         return shell_words(words, f"{name}=(", "", ")").replace("( ", "(", 1)

@@ -30,7 +30,15 @@ def test_ruff() -> None:
         # As files below loadtest/, a root, they would be `tests`.
         *("loadtest --exclude=loadtest/tests/", "-p loadtest.tests"),
         *("labs", "docs/record.py", "logs", "extras/app", "extras/observe", "extras/kubernetes", "starter"),
-        *("lessons/checking", "lessons/classroom", "lessons/tests", "lessons/learners", "proscenium"),
+        *(
+            "faults",
+            "lessons/checking",
+            "lessons/classroom",
+            "lessons/pages",
+            "lessons/tests",
+            "lessons/learners",
+            "proscenium",
+        ),
     ],
 )
 def test_mypy(part: str) -> None:

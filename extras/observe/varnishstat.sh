@@ -14,7 +14,7 @@ if [ "${1:-}" = check ]; then
 fi
 
 # trace NAME: the requests that nginx reports, too (nginx/observe/http.conf.template); of their headers only the two that name
-# them. While nobody reads the pipe, these log records are lost: nothing waits, and nothing is kept.
+# them. While no program reads the pipe, these log records are lost: nothing waits, and nothing is kept.
 trace() {
     while :; do
         varnishlog -n "/var/lib/$1/varnishd" -t 1 -g request \

@@ -33,7 +33,8 @@ def learn(lesson: Lesson | None) -> int:
 
     Raise StartAgain.
     """
-    lesson = lesson or next((one for one in lessons() if states()[one.number] != "done"), None)
+    state = states()
+    lesson = lesson or next((one for one in lessons() if state[one.number] != "done"), None)
     try:
         with keyboard() as keys:
             while lesson:

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,9 @@ class Copy:
 
     def numbers(self, state: str) -> str:
         """The lessons in a state, neighbours in the course as 1-4."""
-        groups: list[list[Result]] = []
-        for result, before in zip(self.results, [None, *self.results], strict=False):
-            if result.state == state and before and before.state == state:
-                groups[-1].append(result)
-            elif result.state == state:
-                groups.append([result])
-        ends = (dict.fromkeys((group[0].lesson, group[-1].lesson)) for group in groups)
-        return ",".join("-".join(map(str, each)) for each in ends)
+        groups = groupby(self.results, lambda result: result.state == state)
+        numbers = ([result.lesson for result in group] for alike, group in groups if alike)
+        return ",".join("-".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in numbers)
 
     @property
     def count(self) -> str:

@@ -14,7 +14,7 @@ from typing import Self
 from requests import Response
 
 from lessons.learners.printed import Block
-from lessons.lesson import PORTS, lessons
+from lessons.lesson import PORTS, filled, lessons
 from tests.stack import PROJECT, REPO, Stack
 from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
@@ -137,9 +137,7 @@ class Learner:
     def type(self, commands: str) -> None:
         """Type commands, with the attempt's word and this stack's ports. All must succeed; Ctrl-C ends an
         endless one."""
-        typed = commands.replace("WORD", self.word)
-        for name, default in PORTS.items():
-            typed = re.sub(rf"(?<=localhost:){default}\b", str(self.stack.ports[name]), typed)
+        typed = filled(commands, self.word, {name: str(self.stack.ports[name]) for name in PORTS})
         endless = bool(ENDLESS.search(commands))
         shell = ("bash", "-e", "-o", "pipefail", "-c", typed)
         code, said = self.run("timeout", str(ENOUGH if endless else LONGEST), *shell)

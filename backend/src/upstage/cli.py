@@ -120,7 +120,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
     """Have the pages show the output of `make check LESSON=all JSON=1`, and the cache drop the old ones."""
     from upstage.web.lessons import write_lessons
 
-    if not (settings.lessons and settings.lessons.is_dir()):
+    if not settings.lessons:
         return fail("there are no lessons here (UPSTAGE_LESSONS)")
     if why := write_lessons(settings.lessons, settings.data, sys.stdin):
         return fail(why)

@@ -124,7 +124,7 @@ def read_stored(settings: Settings) -> Stored:
         if settings.load_account:
             keep_load_account(database, settings.load_account)
         password = settings.admin_password or keep_password(data)
-        if settings.lessons and settings.lessons.is_dir() and (why := write_lessons(settings.lessons, data)):
+        if settings.lessons and (why := write_lessons(settings.lessons, data)):
             log.warn("the pages of the lessons could not be written", fields={"why": why})
         return Stored(database, password)
     except (ContentError, RecordError, OSError, sqlite3.Error) as error:
@@ -164,9 +164,8 @@ class Parts:
         self.frames = Frames(settings.media / "video", reactor)
         self.pictures = Pictures(settings.media / "video", arrived=self.state.add_webcam)
         self.anonymous = Lane(reactor, settings.anonymous_fetches)
-        has_lessons = settings.lessons is not None and settings.lessons.is_dir()
-        pages = Pages(settings.site, published, has_lessons)
-        lessons = LessonsFolder(pages, settings.data / "lessons") if has_lessons else None
+        pages = Pages(settings.site, published, has_lessons=settings.lessons is not None)
+        lessons = LessonsFolder(pages, settings.data / "lessons") if settings.lessons else None
         context = SiteContext(
             connections=self.connections,
             accounts=self.accounts,

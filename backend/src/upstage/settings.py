@@ -187,7 +187,7 @@ class Settings:
     locust_port: int = 8089
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
-    lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no pages of them
+    lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: there is none
     traces: Path | None = None  # a Unix socket that gets the log lines of traced requests; None: none does
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
@@ -212,6 +212,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         return absolute
 
     account = "UPSTAGE_LOAD_ACCOUNT_FILE"
+    lessons = path("UPSTAGE_LESSONS", "") if value("UPSTAGE_LESSONS", "") else None
     sockets = parse_sockets(value("UPSTAGE_SOCKETS", ""))
     password = value("UPSTAGE_ADMIN_PASSWORD", "")
     if password and (not password.isprintable() or password != password.strip()):
@@ -226,7 +227,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         caches=parse_caches(value("UPSTAGE_PURGE", "")),
         anonymous_fetches=parse_places("UPSTAGE_ANONYMOUS_FETCHES", value("UPSTAGE_ANONYMOUS_FETCHES", "2")),
         signup=parse_choice("UPSTAGE_SIGNUP", value("UPSTAGE_SIGNUP", "closed"), "open", "closed"),
-        lessons=path("UPSTAGE_LESSONS", "") if value("UPSTAGE_LESSONS", "") else None,
+        lessons=lessons if lessons and lessons.is_dir() else None,
         max_unread=parse_count("UPSTAGE_MAX_UNREAD", value("UPSTAGE_MAX_UNREAD", str(MAX_UNREAD))),
         load_account=path(account, "") if value(account, "") else None,
         festival=parse_choice("UPSTAGE_FESTIVAL", value("UPSTAGE_FESTIVAL", "on"), "on", "off"),

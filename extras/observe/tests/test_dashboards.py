@@ -104,7 +104,7 @@ def test_a_dashboard_has_only_keys_that_are_used_and_panels_in_reading_order(nam
 def test_the_page_can_draw_a_panel(panel: Json) -> None:
     assert panel["type"] in TYPES
     assert differences(panel, TYPES[panel["type"]]) == []
-    script = (PAGE / "dashboard.js").read_text()
+    script = "".join((PAGE / f"{name}.js").read_text() for name in ("words", "prometheus", "panels"))
     [units] = re.findall(r"const UNITS = \{(.*?)\n\};", script, re.S)
     assert panel["fieldConfig"]["defaults"]["unit"] in re.findall(r"^  (\w+):", units, re.M)
     [sources] = re.findall(r"const SOURCES = \{(.*?)\n\};", script, re.S)
