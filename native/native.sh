@@ -75,10 +75,13 @@ ensure_native_programs() {
 
 # Makes the folders. Varnish's files are copied: varnishd reads them as another user, who may not enter the checkout.
 prepare_native_folders() {
-    mkdir -p "$NATIVE_RUN/log" "$NATIVE_SOCKETS" "$GENERATED_FOLDER" "$CERTIFICATE_FOLDER" .run/logs
+    mkdir -p "$NATIVE_RUN/log" "$GENERATED_FOLDER" "$CERTIFICATE_FOLDER" .run/logs
     [ -O "$NATIVE_RUN" ] || die "$NATIVE_RUN belongs to another user; COMPOSE_PROJECT_NAME chooses another folder."
     chmod a+rx "${NATIVE_RUN%/*}" "$NATIVE_RUN" "$GENERATED_FOLDER" # also under a strict umask
-    chmod 1777 "$NATIVE_SOCKETS" # like the containers' volume, where each program runs as another user
+    for service in backend $THEATRES policyd varnish; do
+        mkdir -p "$SOCKETS/$service"
+        chmod 1777 "$SOCKETS" "$SOCKETS/$service" # like the containers' volumes, where each program runs as another user
+    done
     rm -rf "$NATIVE_RUN/varnish" "$NATIVE_RUN/starter"
     cp -r varnish starter "$NATIVE_RUN/"
     chmod -R a+rX "$NATIVE_RUN/varnish" "$NATIVE_RUN/starter"
@@ -96,7 +99,8 @@ stack_up() {
     native_programs >"$NATIVE_RUN/programs.conf"
     published_ports | cut -d ' ' -f 2 >"$NATIVE_RUN/ports"
     "${unproxied[@]}" .venv/bin/supervisord -c native/supervisord.conf # fails if another `make up` was quicker
-    find "$GENERATED_FOLDER" "$NATIVE_SOCKETS" -mindepth 1 -delete # of the last run
+    find "$GENERATED_FOLDER" -mindepth 1 -delete # of the last run
+    find "$SOCKETS" -type s -delete
     for service in $(native_services); do
         stack_start "$service"
     done
@@ -125,9 +129,9 @@ native_health() {
     case $1 in
     camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
     policyd) PYTHONPATH=policyd/src .venv/bin/python -m policyd check "$NATIVE_NET.4" 3000 ;;
-    varnish) answers "http://$VARNISH_LISTEN/.varnish/health" "$VARNISH_LISTEN_SOCKET" ;;
-    nginx) answers "http://$LISTEN_LOAD/.nginx/health" ;;
-    locust) answers "http://$LOCUST_ADDRESS/" ;;
+    varnish) answers "http://$NET.2:8080/.varnish/health" "$SOCKETS/varnish/varnish.sock" ;;
+    nginx) answers "http://$NET.1:8000/.nginx/health" ;;
+    locust) answers "http://$BIND_ADDR:$LOCUST_PORT/" ;;
     *) sh native/run.sh "$1" healthcheck ;; # a backend
     esac >/dev/null 2>&1
 }
@@ -177,7 +181,7 @@ stack_start() {
 }
 stack_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 stack_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
-stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE -H "$(purge_header "${@:2}")" "http://$VARNISH_LISTEN_PURGE$1"; }
+stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE -H "$(purge_header "${@:2}")" "http://$NET.2:8082$1"; }
 stack_paths() { realpath "$1"; }
 stack_varnishes() { echo varnish; }
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 24 "${@:2}" 2>&1 | grep "^# .* TEST "); }

@@ -8,7 +8,7 @@ shift
 
 # backend NAME ADDRESS COMMAND...: an UpStage server with sockets and an address of its own.
 backend() {
-    export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$NATIVE_SOCKETS/$1" \
+    export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$SOCKETS/$1/upstage" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \
         UPSTAGE_STAGE_ENDPOINT="haproxy:tcp:7230:backlog=1024:interface=$2"
     [ "$1" = backend ] || unset UPSTAGE_FTP_ENDPOINT # one of them opens the FTP port
@@ -24,7 +24,7 @@ camera)
     ;;
 policyd)
     export PYTHONPATH=policyd/src
-    exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --file policyd/flashpolicy.xml \
+    exec .venv/bin/python -m policyd --host "$NATIVE_NET.4" --port 3000 --unix "$SOCKETS/policyd/policyd.sock" --file policyd/flashpolicy.xml \
         --max-connections 2048 --max-per-address 2000 # as in compose.yaml
     ;;
 varnish) exec sh "$NATIVE_RUN/varnish/start.sh" ;;

@@ -55,7 +55,9 @@ def test_the_api_knows_each_object(each: Json) -> None:
 
 def known(service: str) -> set[str]:
     backend = re.findall(r'"(UPSTAGE_[A-Z_]+)"', (REPO / "backend/src/upstage/settings.py").read_text())
-    return {*backend} if service == "backend" else {each.name for each in SETTINGS if each.read_by(service)}
+    if service == "backend":
+        return {*backend}
+    return {each.name for each in SETTINGS if each.read_by(service)} | {"VARNISH_ADDRESS"}  # nginx's presets
 
 
 def test_the_images_are_those_of_compose() -> None:
@@ -71,14 +73,16 @@ def test_every_setting_exists() -> None:
     assert {line.partition("=")[0] for line in settings} <= known("nginx")
 
 
-@pytest.mark.parametrize(
-    ("service", "script"), [("nginx", "./scripts/settings.sh"), ("varnish", "./settings.sh")]
-)
-def test_the_service_accepts_its_settings(service: str, script: str) -> None:
+SCRIPTS = {"nginx": "./scripts/settings.sh", "varnish": "./settings.sh"}
+
+
+def addresses(service: str, script: str) -> dict[str, str]:
+    """Those of nginx or Varnish and of what they reach, as their scripts make them."""
     values = {each["name"]: each.get("value", "varnish-0") for each in container(service)["env"]}
     values["PATH"] = os.environ["PATH"]
-    done = ran("sh", "-euc", f". {script}", cwd=REPO / service, env=values)
+    done = ran("sh", "-euc", f". {script}; set", cwd=REPO / service, env=values)
     assert (done.returncode, done.stderr) == (0, "")
+    return dict(re.findall(r"^([A-Z_]+_ADDRESS)='(.+)'$", done.stdout, re.M))
 
 
 def test_every_address_is_a_service_with_that_port() -> None:
@@ -88,13 +92,16 @@ def test_every_address_is_a_service_with_that_port() -> None:
         if each["kind"] == "Service"
     }
     seen = set()
-    for service in PODS:
-        for each in container(service).get("env", []):
-            host, _, port = each.get("value", "").rpartition(":")
-            if port.isdigit() and host and not host.startswith("haproxy"):
-                name = host.split()[-1].removesuffix(f".{BASE['namespace']}.svc.cluster.local").split(".")[-1]
-                assert int(port) in ports[name], each["name"]
-                seen.add(each["name"])
+    purges = {each["name"]: each.get("value", "") for each in container("backend")["env"]}["UPSTAGE_PURGE"]
+    for found in ({"UPSTAGE_PURGE": purges}, *(addresses(*each) for each in SCRIPTS.items())):
+        for name, value in found.items():
+            host, _, port = value.rpartition(":")
+            service_name = (
+                host.split()[-1].removesuffix(f".{BASE['namespace']}.svc.cluster.local").split(".")[-1]
+            )
+            if service_name in PODS:
+                assert int(port) in ports[service_name], name
+                seen.add(name)
     assert len(seen) > 6
 
 

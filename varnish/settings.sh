@@ -10,6 +10,7 @@ folder=$(cd "$(dirname "$0")" && pwd)
 starter=${folder%/*}/starter # the VCL includes files of it
 
 . "$folder/table.sh"
+. "$folder/addresses.sh"
 # shellcheck source=starter/varnish/files.sh
 . "$starter/varnish/files.sh" # write_ignored
 secret=$VARNISH_GENERATED/secret

@@ -53,7 +53,7 @@ case $VARNISH_LISTEN_APP_PURGE in /*) app_purge=$VARNISH_LISTEN_APP_PURGE,mode=6
 transit_buffer=$(varnishd -x parameter | grep -m 1 -x transit_buffer) || :
 exec varnishd -F -n "$VARNISH_WORKDIR" -f "" -I "$VARNISH_GENERATED/first.cli" -p "vcl_path=$VARNISH_GENERATED:$folder:${starter%/*}" \
     -T "$VARNISH_LISTEN_CLI" -S "$secret" -i "$VARNISH_NAME" \
-    -a "nginx=$VARNISH_LISTEN_SOCKET,mode=666" ${VARNISH_LISTEN_NGINX:+-a "nginx-tcp=$VARNISH_LISTEN_NGINX"} \
+    ${VARNISH_LISTEN_SOCKET:+-a "nginx=$VARNISH_LISTEN_SOCKET,mode=666"} ${VARNISH_LISTEN_NGINX:+-a "nginx-tcp=$VARNISH_LISTEN_NGINX"} \
     -a "http=$VARNISH_LISTEN" -a "purge=$VARNISH_LISTEN_PURGE" ${app_purge:+-a "purge_app=$app_purge"} \
     -s "$VARNISH_STORAGE" -s Transient=malloc,64m -p nuke_limit=1000000 -p vsl_space=32M \
     ${transit_buffer:+-p transit_buffer=128k} -p default_ttl=0 -p default_keep=3600 -p http_max_hdr=256 -p critbit_cooloff=60 \

@@ -5,6 +5,7 @@
 . ../starter/nginx/starting.sh
 . ../starter/nginx/certificate.sh
 . scripts/table.sh
+. scripts/addresses.sh
 
 # pair NAME VALUE NAME VALUE: requires that both are set, or neither.
 pair() { [ "${2:+set}" = "${4:+set}" ] || die "$1 and $3 belong together: set both"; }

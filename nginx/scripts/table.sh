@@ -20,41 +20,26 @@ check() {
     done
 }
 
-check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' VARNISH_TCP_ADDRESS=varnish:8080 \
-    BACKEND_ADDRESS=unix:/run/proscenium/backend/upstage.sock \
-    BACKEND_STAGE_ADDRESS=unix:/run/proscenium/backend/upstage-stage.sock \
-    BACKEND_DIRECT_ADDRESS=unix:/run/proscenium/backend/upstage-direct.sock BACKEND_METRICS_ADDRESS=backend:9110 \
-    POLICYD_ADDRESS=unix:/run/proscenium/policyd/policyd.sock LOCUST_ADDRESS=locust:8089 OBSERVE_ADDRESS=prometheus:9090 \
-    TRACES_ADDRESS=exporter:9100 APP_ADDRESS=
-check 'unix:/PATH or HOST:PORT, with one * for the name' \
-    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' \
-    'THEATRES_ADDRESS=unix:/run/proscenium/*/upstage.sock' 'THEATRES_STAGE_ADDRESS=unix:/run/proscenium/*/upstage-stage.sock' \
-    'THEATRES_METRICS_ADDRESS=*:9110'
-check 'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts' \
-    '(unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5})( (unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}))*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}' \
-    VARNISH_ADDRESS=unix:/run/proscenium/varnish/varnish.sock
+check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' APP_ADDRESS=
+check 'sockets or tcp' 'sockets|tcp' ADDRESSES=sockets
 check 'HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path' \
     '([0-9A-Za-z._-]+:[0-9]{1,5}|http://[0-9A-Za-z._-]+(:[0-9]{1,5})?|https://[0-9A-Za-z._-]*[A-Za-z][0-9A-Za-z._-]*(:[0-9]{1,5})?)/?' \
     APP=
 check 'names of request headers, such as X-Theme, separated by spaces' '[0-9A-Za-z -]*' APP_HEADERS=
+check 'a host name with one * for the service' '[0-9A-Za-z.-]*[*][0-9A-Za-z.-]*' 'HOSTS=*'
 check 'an IP address of this machine, or 0.0.0.0' '([0-9]{1,3}[.]){3}[0-9]{1,3}|\[?[0-9A-Fa-f]*:[0-9A-Fa-f:.]*\]?' BIND_ADDR=
 check 'IPv4 addresses, separated by spaces' '([0-9]{1,3}[.]){3}[0-9]{1,3}( ([0-9]{1,3}[.]){3}[0-9]{1,3})*' MACHINES=
-check 'PORT or ADDRESS:PORT' '([0-9.]+:|\[[0-9A-Fa-f:.]+\]:)?[0-9]{1,5}' LISTEN_HTTP=8080 LISTEN_HTTPS=8443 LISTEN_LOAD=8000 \
-    LISTEN_LOAD_PROXY=8001 LISTEN_STAGE=7230 LISTEN_LOAD_STAGE=17230 LISTEN_POLICY=3000 LISTEN_LOAD_POLICY=13000 \
-    LISTEN_LOCUST=8089 LISTEN_OBSERVE=9090 LISTEN_STATUS=9091 LISTEN_THEATRES_STAGE=7231 LISTEN_THEATRES_LOAD_STAGE=17231 \
-    LISTEN_LOAD_APP=18000 LISTEN_LOAD_APP_NGINX=18001
-check 'PORT or ADDRESS:PORT, or several of them separated by spaces' '([0-9.]+:)?[0-9]{1,5}( ([0-9.]+:)?[0-9]{1,5})*' \
-    LISTEN_DIRECT=8081
 check 'unix:/PATH, without a comma' 'unix:/[^][:space:]"$;{}\\,:]+' OBSERVE_LOG=
 check 'an absolute path, or off' '/[^"$;{}\\]*|off' MEDIA_FOLDER=/srv/media
 check 'names, *.NAME, NAME.*, and addresses such as 192.0.2.7 and [2001:db8::7], separated by spaces' \
     ' *((([*]?[.])?[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*|[0-9A-Za-z_-]+([.][0-9A-Za-z_-]+)*[.][*]|\[[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*\])( +|$))*' \
     SERVER_NAMES= APP_NAMES=
+check 'three numbers, such as 127.42.0' '([0-9]{1,3}[.]){2}[0-9]{1,3}' NET=
 check 'an absolute path' '/[^"$;{}\\]*' CERTIFICATE_FOLDER=/var/tmp GENERATED_FOLDER=/etc/nginx/generated PREFIX=/tmp
 check 'an absolute path with one * for the name' '/[^"$;{}\\*]*[*][^"$;{}\\*]*' 'THEATRES_MEDIA_FOLDER=/srv/theatres/*'
+check 'an absolute path without spaces' '/[^[:space:]"\\:,]+' SOCKETS=/run/proscenium
 check 'addresses and networks, such as 192.0.2.7 and 10.0.0.0/8, separated by spaces' ' *([0-9A-Fa-f.:]+(/[0-9]{1,3})?( +|$))*' \
     TRUSTED_PROXIES=
-check ADDRESS:PORT '[0-9.]+:[0-9]{1,5}' LISTEN_OBSERVE_LOG=127.0.0.1:9092
 check 'a number from 0.01 to 100' '100|[1-9][0-9]?([.][0-9]{1,2})?|0[.](0[1-9]|[1-9][0-9]?)' TRACE_SHARE=1
 check 'a size, such as 100m' '[1-9][0-9]*[kKmMgG]?' APP_MAX_UPLOAD=100m
 check 'on or off' 'on|off' COMPARISON_NAMES= HTTPS_REDIRECT=off PROXY_PROTOCOL=off APP_DEFAULT=off CDN=off

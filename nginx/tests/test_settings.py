@@ -13,7 +13,7 @@ STAGE = "stage.example"
     [
         ("CLIENT_REQUESTS", "5; error_log /x"),
         ("SERVER_NAMES", "a.example\nb.example"),
-        ("LISTEN_HTTP", "all"),
+        ("ADDRESSES", "udp"),
     ],
 )
 def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: str) -> None:

@@ -99,9 +99,9 @@ class Cluster:
     def outcomes(self) -> Outcomes:
         found = {}
         for file in FILES:
-            answer = self.get(file)
-            assert answer.status == 200
-            name, outcome = re.findall(r"^(\S+); ([\w=-]+)", answer.headers["cache-status"])[0]
+            response = self.get(file)
+            assert response.status == 200
+            name, outcome = re.findall(r"^(\S+); ([\w=-]+)", response.headers["cache-status"])[0]
             found[file] = (name, outcome)
         time.sleep(1.1)  # nginx's copies of this second
         return found

@@ -47,9 +47,9 @@ def test_theatres_share_the_cache_but_no_object(fresh: VarnishServer, theatres: 
     hosts = {"localhost": "backend", "second.localhost": "second", "third-hall.localhost": "third-hall"}
     for outcome in ("fwd=uri-miss; stored", "hit"):
         for host, name in hosts.items():
-            answer = fresh.request("/media/a.svg", host)
-            assert answer.text == name
-            assert answer.headers["cache-status"].startswith(f"varnish; {outcome}")
+            response = fresh.request("/media/a.svg", host)
+            assert response.text == name
+            assert response.headers["cache-status"].startswith(f"varnish; {outcome}")
 
 
 def test_varnish_starts_and_runs_without_a_theatre(
@@ -70,7 +70,7 @@ def test_varnish_starts_and_runs_without_a_theatre(
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("BACKEND_ADDRESS", '/run/x"; }'),
+        ("HOSTS", '*"; }'),
         ("THEATRES", "second;third"),
         ("APP_RECIPE", "shopware"),
     ],
