@@ -18,7 +18,7 @@ from comparison import gather
 from comparison import shape as comparison_shape
 from comparison.capacity import Capacity  # ever more users, until a threshold fails
 from comparison.compare import Compare  # the same users on one topology after the other
-from results import compare_tab, report, verdict_tab
+from results import baseline_tab, compare_tab, report, verdict_tab
 from results import page as report_page
 from shapes import (
     CurtainUp,  # all users arrive within five seconds
@@ -159,7 +159,7 @@ def set_up(environment: Environment, **_: object) -> None:
     for module in (own_hosts, shapes, taking_part, figures, gather, comparison_shape, report):
         module.register(environment)
     if environment.web_ui:
-        additions = (guard, form, login, caches_tab, verdict_tab, compare_tab, report_page, metrics, page)
-        for addition in additions:
+        tabs = (caches_tab, verdict_tab, baseline_tab, compare_tab)
+        for addition in (guard, form, login, *tabs, report_page, metrics, page):
             addition.install(environment, environment.web_ui)
     metrics.publish(environment)

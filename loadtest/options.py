@@ -9,6 +9,7 @@ from locust.util.timespan import parse_timespan
 
 import topologies
 import walk
+from verdict import baseline
 
 AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
@@ -136,6 +137,13 @@ def declare_measurements(parser: LocustArgumentParser) -> None:
         default=topologies.COMPARED,
         help="shape Compare: the topologies, one after another",
     )
+    option(
+        parser,
+        "baseline",
+        type=kept_run,
+        default="",
+        help="a run that make load SAVE=NAME has kept: the tab Baseline shows what differs from it",
+    )
     seconds, warm_up = (within(least, 3600, "number of seconds") for least in (1, 0))
     option(
         parser,
@@ -178,6 +186,16 @@ def topology_list(text: str) -> str:
     try:
         topologies.parse(text)
     except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def kept_run(text: str) -> str:
+    """The name of a kept run. Raise ArgumentTypeError if it cannot be read."""
+    try:
+        if text:
+            baseline.read(baseline.folder_of(text))
+    except baseline.RunError as error:
         raise ArgumentTypeError(str(error)) from error
     return text
 

@@ -116,10 +116,10 @@ def make() -> Line | None:
     except ConnectionRefusedError:
         closed = "direct.localhost has a port of its own, {}, which is closed. Type: make up EXTRAS=direct"
         raise Refused((closed if port == web_port else "Port {} is closed.").format(port)) from None
-    answer = {name: ", ".join(headers.get_all(name, [])) for name in (*SHOWN, "X-Request-Id")}
-    said = [f"{name}: {answer[name]}" for name in SHOWN if answer[name]]
+    fields = {name: ", ".join(headers.get_all(name, [])) for name in (*SHOWN, "X-Request-Id")}
+    said = [f"{name}: {fields[name]}" for name in SHOWN if fields[name]]
     show(f"GET http://{host}:{port}{path}", [status, *said])
-    if not (identity := answer["X-Request-Id"]):
+    if not (identity := fields["X-Request-Id"]):
         return None
     if port == web_port:
         return Line("GET", path, 0, 0, identity, host="direct.localhost", answered="backend:none")

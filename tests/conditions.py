@@ -37,19 +37,19 @@ def differences(ask: Ask) -> Iterator[str]:
             status = 412 if "If-Match" in fields else 200
         for method in ("GET", "HEAD"):
             wanted = 200 if method == "HEAD" and status in (206, 416) else status
-            answer = ask(method, sent)
-            told = f"{method} {sent}: {answer.status_code} instead of {wanted}"
-            if answer.status_code != wanted:
+            response = ask(method, sent)
+            told = f"{method} {sent}: {response.status_code} instead of {wanted}"
+            if response.status_code != wanted:
                 yield told
             other = [
                 name
                 for name in CARRIED
-                if answer.headers.get(name, "").removeprefix("W/")
+                if response.headers.get(name, "").removeprefix("W/")
                 != whole.headers.get(name, "").removeprefix("W/")
                 and (name, wanted) != ("Cache-Control", 412)
             ]
             if other:
                 yield f"{told}, other than in a 200: {other}"
-            found = [name.lower() for name, _ in answer.raw.headers.iteritems()]
+            found = [name.lower() for name, _ in response.raw.headers.iteritems()]
             if len(found) != len(set(found)):
                 yield f"{told}, a field twice: {found}"

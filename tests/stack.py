@@ -187,11 +187,11 @@ class Stack:
         )
 
     def prometheus(self, path: str, **query: object) -> Any:
-        """The data of an answer of Prometheus' API (extras/observe), by way of nginx."""
+        """The data of a response of Prometheus' API (extras/observe), by way of nginx."""
         url = f"http://127.0.0.1:{self.ports['OBSERVE_PORT']}/api/v1/{path}"
-        answer = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
-        assert answer.status_code == 200, answer.text
-        return answer.json()["data"]
+        response = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
+        assert response.status_code == 200, response.text
+        return response.json()["data"]
 
     def alerts(self, state: str = "") -> set[str]:
         """The names of the alerts that are on, or of those in one state: pending, firing."""

@@ -39,6 +39,6 @@ def test_the_page_has_its_table() -> None:
 def test_case(stack: Stack, case: Case) -> None:
     path = case.ask.url.replace("NEW", uuid.uuid4().hex)
     for expected in case.outcomes:
-        answer = stack.get(path, case.ask.host, case.ask.method, case.ask.headers)
-        assert answer.status_code == case.status, answer.text
-        assert outcome(answer.headers.get("Cache-Status", "")) == expected, answer.headers
+        response = stack.get(path, case.ask.host, case.ask.method, case.ask.headers)
+        assert response.status_code == case.status, response.text
+        assert outcome(response.headers.get("Cache-Status", "")) == expected, response.headers

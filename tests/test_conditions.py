@@ -1,4 +1,4 @@
-"""A file gives the same answer to a conditional request or a range on every path.
+"""A file gives the same response to a conditional request or a range on every path.
 
 Only on the default host does a cookie choose another one: past nginx's own copies.
 test_your_application.py asks the same of an application of one's own.

@@ -12,14 +12,14 @@ DIRECT = "direct.localhost"
 
 def test_the_buttons_of_the_front_page_name_the_server(stack: Stack, browser: Browser) -> None:
     page = browser.new_page()
-    for host, answer in (
+    for host, said in (
         ("localhost", re.compile("varnish; ")),
         ("static.localhost", "no cache on the way: nginx read the file"),
         (DIRECT, "no cache on the way: UpStage itself"),
     ):
         page.goto(stack.url("/", host))
         page.locator("[data-ask='/media/bench/tiny.html']").click()
-        expect(page.locator("#answers .cache")).to_have_text(answer)
+        expect(page.locator("#answers .cache")).to_have_text(said)
     page.close()
 
 

@@ -22,14 +22,14 @@ def test_a_visit_is_heavy(stack: Stack, files: list[str]) -> None:
     assert len(files) == 56
     for host in ("localhost", "classic.localhost"):
         for warm in (False, True):
-            answers = {file: stack.get(file, host) for file in files}
-            assert {answer.status_code for answer in answers.values()} == {200}
-            assert sum(len(answer.content) for answer in answers.values()) == 14 * 1_300_000 + 42 * 75_000
-            for file, answer in answers.items():
-                status = answer.headers["Cache-Status"]
+            responses = {file: stack.get(file, host) for file in files}
+            assert {each.status_code for each in responses.values()} == {200}
+            assert sum(len(each.content) for each in responses.values()) == 14 * 1_300_000 + 42 * 75_000
+            for file, response in responses.items():
+                status = response.headers["Cache-Status"]
                 assert not warm or "hit" in status, (file, status)
                 if host == "localhost":
-                    assert ("detail=disk" in status) is (len(answer.content) > LARGE), (file, status)
+                    assert ("detail=disk" in status) is (len(response.content) > LARGE), (file, status)
     if stack.mode == "containers":
         nuked = ("exec", "-T", "varnish", "varnishstat", "-n", "/var/lib/varnish/varnishd", "-j")
         counters = json.loads(stack.compose(*nuked))["counters"]

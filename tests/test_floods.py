@@ -22,5 +22,5 @@ QUICK = ("files",)
 def test_no_response_is_cut_short(stack: Stack, name: str) -> None:
     outcome = flood(stack.project, name, SIZES)
     assert not outcome.faults, outcome
-    assert outcome.answers.total() >= 300
-    assert set(outcome.answers) <= {"200", "held"}, outcome
+    assert outcome.responses.total() >= 300
+    assert set(outcome.responses) <= {"200", "held"}, outcome

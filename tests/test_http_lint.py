@@ -39,13 +39,13 @@ def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[st
 
     connection = http.client.HTTPConnection("127.0.0.1", stack.ports["HTTP_PORT"], timeout=20)
     connection.request(method, path, headers=sent)
-    answer = connection.getresponse()
-    body = answer.read()
+    response = connection.getresponse()
+    body = response.read()
     connection.close()
 
     linter = HttpResponseLinter(_related=asked, no_content=method == "HEAD")
-    linter.process_response_topline(b"1.1", str(answer.status).encode(), answer.reason.encode())
-    linter.process_headers([(name.encode(), value.encode()) for name, value in answer.getheaders()])
+    linter.process_response_topline(b"1.1", str(response.status).encode(), response.reason.encode())
+    linter.process_headers([(name.encode(), value.encode()) for name, value in response.getheaders()])
     linter.feed_content(body)
     linter.finish_content(True)
     return [str(note.summary) for note in linter.notes if note.level in (levels.WARN, levels.BAD)]

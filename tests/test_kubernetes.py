@@ -150,7 +150,7 @@ def test_a_node_is_ready_only_while_varnish_or_upstage_has_a_page_for_it() -> No
     headers = "".join(f"{each['name']}: {each['value']}\r\n" for each in asked["httpHeaders"])
     probe = f"GET {asked['path']} HTTP/1.1\r\n{headers}\r\n".encode()
     with NginxServer() as nginx:
-        nginx.varnish.answer = lambda _: response("a page", x_accel_expires=f"@{int(time.time()) + 60}")
+        nginx.varnish.respond = lambda _: response("a page", x_accel_expires=f"@{int(time.time()) + 60}")
         nginx.start()
         assert nginx.request(asked["path"], port=nginx.load).status == 200
         for lost, expected in ((None, 200), (nginx.varnish, 200), (nginx.backend, 503)):

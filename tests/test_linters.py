@@ -157,9 +157,6 @@ NO_DATA = {
     ],
 }
 ALL_THE_SAME = {  # the program, and how the line begins
-    # `make up` and `make doctor` need no Python, and Docker prints these as JSON only.
-    ("bin/lib/build.sh", "python_image()"),
-    ("bin/lib/build.sh", "client_proxy()"),
     # Compose, which knows the names of a file's variables, may not be installed yet.
     ("bin/lib/environment.sh", "grep -qsE"),
 }

@@ -216,8 +216,8 @@ def test_the_first_machine_is_lost_and_what_is_cached_goes_on(edge: Machines) ->
     [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
     edge.script("kill", "1")
     try:
-        answers = [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
+        responses = [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
     finally:
         edge.script("start", "1")
     # Those of the first machine's Varnish are lost with it.
-    assert Counter(status for status, _ in answers)[200] >= 10
+    assert Counter(status for status, _ in responses)[200] >= 10

@@ -15,9 +15,9 @@ def hits(stack: Stack, word: str) -> set[tuple[str, str]]:
     found = set()
     for picture in ("fox", "diva"):
         for host in ("localhost", "classic.localhost"):
-            answer = stack.get(f"/media/{picture}.svg?{word}", host, headers={"Range": "bytes=0-9"})
-            assert answer.status_code == 206
-            if "varnish; hit" in answer.headers["Cache-Status"]:
+            response = stack.get(f"/media/{picture}.svg?{word}", host, headers={"Range": "bytes=0-9"})
+            assert response.status_code == 206
+            if "varnish; hit" in response.headers["Cache-Status"]:
                 found.add((picture, host))
     return found
 

@@ -19,9 +19,9 @@ class Ring(Stack):
         """Which Varnish answers for each file, and how: `varnish-2; hit`."""
         found = {}
         for file in FILES:
-            answer = self.get(file)
-            assert answer.status_code == 200
-            found[file] = re.sub(r"; (stored|ttl=\d+)", "", answer.headers["Cache-Status"].split(", ")[0])
+            response = self.get(file)
+            assert response.status_code == 200
+            found[file] = re.sub(r"; (stored|ttl=\d+)", "", response.headers["Cache-Status"].split(", ")[0])
         return found
 
 

@@ -54,8 +54,8 @@ def test_a_replaced_picture_is_served_nowhere_after_a_second(stack: Stack, playe
     page = page.removeprefix(stack.url("")).split("?")[0]
 
     def sees(what: str) -> bool:
-        answers = [stack.get(page.replace(MEDIA, "/media"), host) for host in SITES for _ in range(2)]
-        return all(what in answer.text if what else answer.status_code != 200 for answer in answers)
+        responses = [stack.get(page.replace(MEDIA, "/media"), host) for host in SITES for _ in range(2)]
+        return all(what in response.text if what else response.status_code != 200 for response in responses)
 
     assert sees("red")
     assert editor.post(page, page, PICTURE.format("blue").encode()).status_code == 200
@@ -74,9 +74,9 @@ def test_a_spoken_line_can_be_heard(stack: Stack, player: str) -> None:
     assert listener.until("TEXT")[-1]["text"] == "Alas, poor Yorick"
     url = listener.until("WAVE")[-1]["url"]
     with ThreadPoolExecutor(20) as audience:
-        answers = list(audience.map(lambda _: stack.get(url), range(20)))
-    first, second = answers[0], stack.get(url)
-    assert {answer.content for answer in answers} == {first.content}
+        responses = list(audience.map(lambda _: stack.get(url), range(20)))
+    first, second = responses[0], stack.get(url)
+    assert {response.content for response in responses} == {first.content}
     assert first.headers["Content-Type"] == "audio/mpeg"
     assert first.content[:2] in (b"\xff\xf3", b"\xff\xfb", b"ID")
     assert len(first.content) > 2000
@@ -94,9 +94,9 @@ def test_a_webcam_is_an_avatar(stack: Stack, player: str, visit: Visit, complain
         for colour in ("red", "blue")
     )
     store(stack, player, red)
-    answer = stack.get(f"/media/video/{player}.jpg")
-    assert answer.content == red
-    assert "hit" not in answer.headers["Cache-Status"].split(";")[1]
+    response = stack.get(f"/media/video/{player}.jpg")
+    assert response.content == red
+    assert "hit" not in response.headers["Cache-Status"].split(";")[1]
     assert stack.get("/media/video/unknown.jpg").status_code == 404
 
     stage = "/admin/workshop/stages/rehearsal"

@@ -100,9 +100,9 @@ def block(start: str) -> str:
     return next(each for each in blocks if each.startswith(start))
 
 
-def outcome(answer: requests.Response) -> str:
+def outcome(response: requests.Response) -> str:
     """The outcome in Varnish: hit, or why not."""
-    return str(answer.headers["Cache-Status"]).split(";")[1].split(",")[0].strip()
+    return str(response.headers["Cache-Status"]).split(";")[1].split(",")[0].strip()
 
 
 def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
@@ -159,8 +159,8 @@ def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
     """Both at the same time, as real visitors would."""
 
     def download() -> int:
-        answer = foreign.session().get(foreign.at("/large?times=15"), stream=True, timeout=60)
-        return sum(len(part) for part in answer.iter_content(1 << 20))
+        response = foreign.session().get(foreign.at("/large?times=15"), stream=True, timeout=60)
+        return sum(len(part) for part in response.iter_content(1 << 20))
 
     with ThreadPoolExecutor() as pool:
         size = pool.submit(download)
@@ -169,7 +169,7 @@ def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
 
 
 @pytest.mark.parametrize("cookie", [{}, {"Cookie": "who=me"}], ids=["visitor", "cookie"])
-def test_conditional_requests_and_ranges_have_the_answers_of_the_table(
+def test_conditional_requests_and_ranges_have_the_responses_of_the_table(
     foreign: Site, cookie: dict[str, str]
 ) -> None:
     url = foreign.at("/file/fox.png")
@@ -180,8 +180,8 @@ def test_conditional_requests_and_ranges_have_the_answers_of_the_table(
 @pytest.mark.parametrize("encoding", ["gzip", "identity"])
 def test_a_page_without_a_lifetime_arrives_part_by_part(foreign: Site, encoding: str) -> None:
     headers = {"Accept-Encoding": encoding}
-    answer = foreign.session().get(foreign.at("/stream/parts"), headers=headers, stream=True, timeout=10)
-    arrived = [time.monotonic() for line in answer.iter_lines(chunk_size=1) if line]
+    response = foreign.session().get(foreign.at("/stream/parts"), headers=headers, stream=True, timeout=10)
+    arrived = [time.monotonic() for line in response.iter_lines(chunk_size=1) if line]
     assert len(arrived) == 5
     assert arrived[-1] - arrived[0] > 1.5  # not all at the end
 
@@ -239,8 +239,8 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
     browser = site.session()
 
     def served_by() -> str:
-        answer = browser.get(site.at(f"/page/{time.monotonic_ns()}"))
-        return answer.text.rpartition(" ")[2] if answer.status_code == 200 else ""
+        response = browser.get(site.at(f"/page/{time.monotonic_ns()}"))
+        return response.text.rpartition(" ")[2] if response.status_code == 200 else ""
 
     first = wait_until(served_by)
     assert "shop" in site.make("status")

@@ -134,9 +134,9 @@ class Editor:
     def __init__(self, backend: Backend, name: str = "admin", password: str = PASSWORD) -> None:
         self.backend = backend
         body = urlencode({"username": name, "password": password}).encode()
-        answer = ask(backend, "/admin/login", "POST", body, **FORM)
-        assert answer.status == 302, answer.body
-        self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        redirect = ask(backend, "/admin/login", "POST", body, **FORM)
+        assert redirect.status == 302, redirect.body
+        self.cookie = redirect.headers["set-cookie"].partition(";")[0]
         self.csrf = token_in(self.get("/admin/").body)
 
     @property
@@ -157,9 +157,9 @@ class Editor:
 
     def bring(self, name: str, kind: str = "prop", data: bytes = b"") -> str:
         """Upload a new file; return its path below /media."""
-        answer = self.upload("/admin/workshop/media", data or DRAWING % name.encode(), name=name, kind=kind)
-        assert answer.status == 302, answer.body
-        found = re.search(r"/admin/workshop/media/([^?]+)\?said=made$", answer.headers["location"])
+        redirect = self.upload("/admin/workshop/media", data or DRAWING % name.encode(), name=name, kind=kind)
+        assert redirect.status == 302, redirect.body
+        found = re.search(r"/admin/workshop/media/([^?]+)\?said=made$", redirect.headers["location"])
         assert found
         return found[1]
 
@@ -189,7 +189,7 @@ class PurgedCache(Origin):
     def __init__(self) -> None:
         super().__init__("cache")
         self.status = "200 Purged"
-        self.answer = self.purge
+        self.respond = self.purge
 
     def forget_requests(self) -> None:
         self.requests.clear()

@@ -281,8 +281,8 @@ def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
 
     def sign_in(address: str) -> tuple[int, int]:
         body = urlencode({"username": "admin", "password": PASSWORD}).encode()
-        answer = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
-        return answer.status, int(answer.headers.get("retry-after", "0"))
+        response = ask(server, "/admin/login", "POST", body, X_Real_IP=address, **FORM)
+        return response.status, int(response.headers.get("retry-after", "0"))
 
     wrong = [("wrong", "^530 ")] * login_limits.HERE[0]
     for password, problem in [*wrong, (PASSWORD, "try again in [0-9]+ s")]:

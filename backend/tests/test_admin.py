@@ -15,10 +15,10 @@ def sign_in(server: Backend, password: str = PASSWORD, **headers: str) -> Respon
 
 
 def test_a_session_opens_the_workshop_until_sign_out(server: Backend) -> None:
-    answer = sign_in(server, Host="stage.example.org:8080")
-    assert answer.status == 302
-    assert answer.headers["location"] == f"http://stage.example.org:{server.web_port}/admin/"
-    cookie, *attributes = answer.headers["set-cookie"].split("; ")
+    response = sign_in(server, Host="stage.example.org:8080")
+    assert response.status == 302
+    assert response.headers["location"] == f"http://stage.example.org:{server.web_port}/admin/"
+    cookie, *attributes = response.headers["set-cookie"].split("; ")
     assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Lax"}
     assert "Secure" in sign_in(server, X_Forwarded_Proto="https").headers["set-cookie"]
     page = ask(server, "/admin/", Cookie=cookie)

@@ -68,8 +68,8 @@ def camera(tmp_path: Path) -> Iterator[Camera]:
 
 
 def frame(server: Backend) -> bytes:
-    answer = ask(server, "/media/video/load.jpg")
-    return answer.body if answer.status == 200 else b""
+    response = ask(server, "/media/video/load.jpg")
+    return response.body if response.status == 200 else b""
 
 
 def cameras(server: Backend, stage: bytes) -> int:

@@ -18,11 +18,11 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(school: Backend)
         slow = [pool.submit(ask, school, "/slow") for _ in range(20)]
         assert ask(school, "/health").status == 200
         assert not all(each.done() for each in slow)
-        answers = [each.result() for each in slow]
+        responses = [each.result() for each in slow]
     assert 0.3 <= time.monotonic() - began < 20 * 0.3  # not one after another
-    assert {answer.status for answer in answers} == {200}
-    assert answers[0].headers["cache-control"] == "max-age=0, s-maxage=60"
-    assert b"300 ms" in answers[0].body
+    assert {response.status for response in responses} == {200}
+    assert responses[0].headers["cache-control"] == "max-age=0, s-maxage=60"
+    assert b"300 ms" in responses[0].body
 
 
 def test_anonymous_clients_wait_each_address_in_its_turn(school: Backend) -> None:

@@ -75,8 +75,8 @@ def test_the_site_is_served_to_proxies(backend: Backend, folder: Path) -> None:
     for socket_path in (path, folder / "b-stage.sock"):
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o666  # nginx and Varnish are other users
     assert request(path, "/media/fox.svg").headers["content-type"] == "image/svg+xml"
-    answer = request(path, "/stages", host="stage.example.org")
-    assert answer.headers["location"] == f"http://stage.example.org:{backend.web_port}/stages/"
+    response = request(path, "/stages", host="stage.example.org")
+    assert response.headers["location"] == f"http://stage.example.org:{backend.web_port}/stages/"
     assert request(path, "/stages/?mine", X_Real_IP="192.0.2.7").status == 200
     assert request(path, "/stages/?direct").status == 200
 
@@ -125,9 +125,9 @@ def test_bytes_without_a_proxy_header_end_the_connection(backend: Backend, folde
 
 
 def test_a_client_cannot_claim_what_proxies_say(backend: Backend, folder: Path) -> None:
-    answer = direct(folder, BIG, **CLAIMS)
-    assert len(answer.body) == 1_300_000  # and no X-Accel-Redirect instead of it
-    request_id = answer.headers["x-request-id"]
+    response = direct(folder, BIG, **CLAIMS)
+    assert len(response.body) == 1_300_000  # and no X-Accel-Redirect instead of it
+    request_id = response.headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", request_id)
     [line] = wait_until(lambda: [each for each in backend.logged("request") if each["path"] == BIG])
     assert (line["client"], line["request_id"]) == ("192.0.2.9", request_id)
@@ -143,8 +143,8 @@ def test_a_client_cannot_claim_what_proxies_say(backend: Backend, folder: Path) 
 
 def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backend, folder: Path) -> None:
     wrong = message("/admin/login", "x", "POST", b"username=admin&password=wrong", **FORM, **CLAIMS)
-    answers = [ask(folder / "b-direct.sock", wrong, "192.0.2.7", "POST").status for _ in range(11)]
-    assert answers == [401] * 10 + [429]
+    responses = [ask(folder / "b-direct.sock", wrong, "192.0.2.7", "POST").status for _ in range(11)]
+    assert responses == [401] * 10 + [429]
     assert ask(folder / "b-direct.sock", wrong, "192.0.2.8", "POST").status == 401
 
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 and the WebSocket handshake: the bytes of a client, and the status and fields of the answer."""
+"""HTTP/1.1 and the WebSocket handshake: the bytes of a client, and the status and fields of the response."""
 
 from io import BytesIO
 from socket import socket
@@ -41,7 +41,7 @@ class Stream(BytesIO):
         """Stay open: the test reads what follows a response."""
 
 
-def answer(connections: Connections, sent: bytes) -> tuple[Response, bytes, bool]:
+def exchange(connections: Connections, sent: bytes) -> tuple[Response, bytes, bool]:
     """The response, what was sent after it, and whether the server closed the connection."""
     pages = Pages(SRC / "upstage/site")
     root = Node(pages)
@@ -84,7 +84,7 @@ ACCEPTED = [
 def test_a_valid_message_is_served(
     connections: Connections, header: bytes, status: int, body: str | None
 ) -> None:
-    response, rest, closed = answer(connections, header + b"\r\n")
+    response, rest, closed = exchange(connections, header + b"\r\n")
     assert (response.status, rest, closed) == (status, b"", b"HTTP/1.0" in header)
     assert len(response.fields) == len(response.headers)
     assert body is None or response.text == body
@@ -161,7 +161,7 @@ REFUSED = [
 def test_an_invalid_message_is_refused_and_nothing_after_it_is_read(
     connections: Connections, sent: bytes, status: int
 ) -> None:
-    response, rest, closed = answer(connections, sent + b"\r\n\r\nGET / HTTP/1.1\r\n" + HOST + b"\r\n")
+    response, rest, closed = exchange(connections, sent + b"\r\n\r\nGET / HTTP/1.1\r\n" + HOST + b"\r\n")
     assert (response.status, rest, closed) == (status, b"", True)
     assert (response.headers["connection"], response.headers["server"]) == ("close", "UpStage")
     assert response.headers["content-type"] == "text/html; charset=utf-8"
@@ -172,7 +172,7 @@ def test_an_invalid_message_is_refused_and_nothing_after_it_is_read(
 
 @pytest.mark.parametrize("fields", [b"Connection: te,Close\r\n", b"Connection: te\r\nConnection: close\r\n"])
 def test_close_may_be_anywhere_in_the_list(connections: Connections, fields: bytes) -> None:
-    response, _, closed = answer(connections, b"GET / HTTP/1.1\r\n" + HOST + fields + b"\r\n")
+    response, _, closed = exchange(connections, b"GET / HTTP/1.1\r\n" + HOST + fields + b"\r\n")
     assert (response.status, response.headers["connection"], closed) == (200, "close", True)
 
 
@@ -227,7 +227,7 @@ def test_a_handshake_is_judged_by_rfc_6455(
     connections: Connections, line: str, fields: dict[str, str], status: int
 ) -> None:
     header = "".join(f"{name}: {value}\r\n" for name, value in {**HANDSHAKE, **fields}.items() if value)
-    response, rest, closed = answer(connections, f"{line}\r\n{header}\r\n\r\n".encode("latin-1"))
+    response, rest, closed = exchange(connections, f"{line}\r\n{header}\r\n\r\n".encode("latin-1"))
     assert response.status == status
     if status == 101:
         assert rest.endswith(b"mode=SET")

@@ -128,9 +128,9 @@ def test_a_running_server_counts_chat_and_speech(tmp_path: Path) -> None:
     if all(map(shutil.which, speech.PROGRAMS)):
         wave = parse_qs(audience.receive_frame().decode())
         assert wave["mode"] == ["WAVE"]
-        answer = ask(backend, wave["url"][0])
-        assert (answer.status, answer.headers["content-type"]) == (200, "audio/mpeg")
-        assert len(answer.body) > 2000
+        response = ask(backend, wave["url"][0])
+        assert (response.status, response.headers["content-type"]) == (200, "audio/mpeg")
+        assert len(response.body) > 2000
         assert scrape(backend)['upstage_utterances_total{outcome="spoken"}'] == 1
 
     for path in ("/media", "/media/", "/media/video", "/media/video/", "/media/video/x.jpg"):

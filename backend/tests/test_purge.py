@@ -30,14 +30,14 @@ OK, NO = "", "503 No"
 
 
 class FakeCache(Cache):
-    """The purges of a fake cache: `answer` is the problem that it reports, None if it does not answer."""
+    """The purges of a fake cache: `status` is what it reports, OK or NO, None if it does not answer."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         self.outcomes = Counter(purged=0, failed=0, lost=0)
         super().__init__(self.clock, ("varnish", 8082), self.outcomes, Told(folder / TOLD, ["varnish:8082"]))
         self.asked: list[tuple[float, str]] = []
-        self.answer: str | None = OK
+        self.status: str | None = OK
         self.purges: list[list[str | Failure]] = []
         self.hosts = ["192.0.2.1"]
         self.startService()
@@ -47,10 +47,10 @@ class FakeCache(Cache):
 
     async def _send(self, host: str, purge: Purge) -> str:
         self.asked.append((self.clock.seconds(), purge.tag))
-        if self.answer is None:
+        if self.status is None:
             self.thinking = Deferred[str]()
             return await self.thinking
-        return self.answer
+        return self.status
 
     def purge_soon(self, tag: str) -> None:
         self.purges.append(begin(self.purge(Purge(tag))))
@@ -77,7 +77,7 @@ def test_without_a_cache_a_purge_succeeds_at_once(tmp_path: Path) -> None:
 
 def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache, tmp_path: Path) -> None:
     all_caches, away = Purger(purger.clock, [], tmp_path / "told"), FakeCache(tmp_path)
-    away.answer, away._label = NO, "varnish-2:8082"
+    away.status, away._label = NO, "varnish-2:8082"
     all_caches.caches = [purger, away]
     results = begin(all_caches.purge(Purge("x")))
     assert ([tag for _, tag in purger.asked], results) == (["x"], ["varnish-2:8082: 503 No"])
@@ -88,7 +88,7 @@ def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache, tmp_p
 def test_every_cache_behind_a_name_is_told_and_silent_ones_are_tried_twice(purger: FakeCache) -> None:
     purger.hosts = ["192.0.2.1", "192.0.2.2"]
     purger.purge_soon("x")
-    purger.answer = None
+    purger.status = None
     purger.purge_soon("y")
     purger.clock.advance(TIMEOUT)
     assert purger.results == [OK]
@@ -138,9 +138,9 @@ def test_the_repetition_counts_from_the_last_change(purger: FakeCache) -> None:
 
 def test_changes_during_a_purge_are_purged_after_it(purger: FakeCache) -> None:
     purger.purge_soon("x")
-    purger.answer = None
+    purger.status = None
     assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
-    purger.answer = OK
+    purger.status = OK
     purger.purge_soon("y")
     purger.purge_soon("x")
     assert purger.wait(AGAIN) == []  # they are repeated one at a time
@@ -150,42 +150,42 @@ def test_changes_during_a_purge_are_purged_after_it(purger: FakeCache) -> None:
 
 
 def test_a_cache_that_accepts_the_second_attempt_has_been_told(purger: FakeCache) -> None:
-    purger.answer = None
+    purger.status = None
     result = begin(purger.purge(Purge("x"), again=False))
-    purger.answer = OK
+    purger.status = OK
     purger.clock.advance(TIMEOUT)
     assert result == [OK]
     assert purger._label in purger._told
 
 
 def test_an_unreachable_cache_gets_all_purges_later(purger: FakeCache) -> None:
-    purger.answer = NO
+    purger.status = NO
     for tag in "xyz":
         purger.purge_soon(tag)
     assert purger.results == ["varnish:8082: 503 No"] * 3
     assert purger.wait(AGAIN + 2 * RETRY) == [(AGAIN + n * RETRY, "x") for n in range(3)]  # one at a time
     assert purger.queued == 3
-    purger.answer = OK
+    purger.status = OK
     assert [tag for _, tag in purger.wait(RETRY)] == ["x", "y", "z"]
     assert purger.queued == 0
     assert purger.outcomes == {"purged": 3, "failed": 6 + 3, "lost": 0}
 
 
 def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakeCache) -> None:
-    purger.answer = NO
+    purger.status = NO
     for number in range(MAX_QUEUE + 3):
         purger.purge_soon(f"x{number}")
     assert (purger.queued, purger.outcomes["lost"]) == (MAX_QUEUE, 3)
-    purger.answer = OK
+    purger.status = OK
     heard = [tag for _, tag in purger.wait(RETRY)]
     assert (heard[0], heard[-3:]) == ("x3", [f"x{MAX_QUEUE + 2}", "media", "lessons"])  # what was lost, too
 
 
-@pytest.mark.parametrize(("answer", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
-def test_a_stop_sends_what_waits(purger: FakeCache, answer: str | None, said: list[str], lost: int) -> None:
+@pytest.mark.parametrize(("status", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
+def test_a_stop_sends_what_waits(purger: FakeCache, status: str | None, said: list[str], lost: int) -> None:
     purger.purge_soon("x")
     purger.purge_soon("y")
-    purger.answer = answer
+    purger.status = status
     purger.asked.clear()
     stopped: list[None] = []
     purger.stopService().addCallback(stopped.append)

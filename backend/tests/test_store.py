@@ -342,14 +342,14 @@ def test_the_pages_report_a_full_disk_and_keep_their_data(tmp_path: Path) -> Non
     visitor = f"csrf={csrf}&username=new&password=12345678".encode()
     before = sorted(server.media.iterdir())
     full.touch()
-    for answer in (
+    for response in (
         editor.post("/admin/workshop/stages", action="make", id="attic", name="x"),
         editor.upload("/admin/workshop/media", DRAWING % b"x", name="x", kind="prop"),
         editor.post("/admin/workshop/players", action="add", name="ann", password="12345678"),
         ask(server, "/signup", "POST", visitor, Cookie=cookie, **FORM),
     ):
-        assert answer.status == 507
-        assert b"disk is full" in answer.body
+        assert response.status == 507
+        assert b"disk is full" in response.body
     assert sorted(server.media.iterdir()) == before
     assert ask(server, "/stages/attic").status == 404
     full.unlink()

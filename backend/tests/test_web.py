@@ -47,14 +47,14 @@ PAGES = [
 def test_every_page_has_its_type_and_caching_headers(
     server: Backend, path: str, kind: str, cache: str, body: bytes
 ) -> None:
-    answer = ask(server, path)
-    assert (answer.headers["content-type"], answer.headers["cache-control"]) == (kind, cache)
-    assert re.search(body, answer.body)
+    response = ask(server, path)
+    assert (response.headers["content-type"], response.headers["cache-control"]) == (kind, cache)
+    assert re.search(body, response.body)
     for name in ("content-security-policy", "x-content-type-options", "referrer-policy"):
-        assert answer.headers[name]
-    assert answer.headers["server"] == "UpStage"
-    conforms(answer)
-    check_head(answer, ask(server, path, "HEAD"))
+        assert response.headers[name]
+    assert response.headers["server"] == "UpStage"
+    conforms(response)
+    check_head(response, ask(server, path, "HEAD"))
 
 
 REQUESTS: list[tuple[str, str, dict[str, str], int]] = [
@@ -88,34 +88,34 @@ def test_a_response_conforms(
 ) -> None:
     body = b"username=nobody&password=wrong" if method == "POST" else b""
     sent = {**(FORM if body else {}), "X_Real_IP": f"2001:db8::{time.monotonic_ns() & 0xFFFF:x}", **headers}
-    answer = ask(server, path, method, body, **sent)
-    assert answer.status == status
-    conforms(answer)
+    response = ask(server, path, method, body, **sent)
+    assert response.status == status
+    conforms(response)
     if status not in (206, 416) and method == "GET":  # HEAD knows no ranges
-        check_head(answer, ask(server, path, "HEAD", **sent))
+        check_head(response, ask(server, path, "HEAD", **sent))
 
 
-def conforms(answer: Response) -> None:
+def conforms(response: Response) -> None:
     """Every field once, printable values, the right time, and what each status needs."""
-    headers, status = answer.headers, answer.status
-    assert len(answer.fields) == len(headers)
+    headers, status = response.headers, response.status
+    assert len(response.fields) == len(headers)
     assert all(re.fullmatch(r"[\x20-\x7e]*", value) for value in headers.values())
     assert abs(time.time() - date(headers, "date").timestamp()) < 5
     assert headers["x-content-type-options"] == "nosniff"
-    check_caching(answer)
+    check_caching(response)
     for name, pattern in NEEDED.get(status, {}).items():
         assert re.fullmatch(pattern, headers[name])
     assert ("content-range" in headers) == (status in (206, 416))
     if status in (304, 416):
-        assert (answer.body, headers.get("content-length", "")) == (b"", "0" if status == 416 else "")
+        assert (response.body, headers.get("content-length", "")) == (b"", "0" if status == 416 else "")
         return
-    assert int(headers["content-length"]) == len(answer.body) > 0
+    assert int(headers["content-length"]) == len(response.body) > 0
     assert not headers["content-type"].startswith("text/") or headers["content-type"].endswith(
         "; charset=utf-8"
     )
     if status == 206:
         first, last, size = map(int, re.findall(r"\d+", headers["content-range"]))
-        assert last - first + 1 == len(answer.body) <= size
+        assert last - first + 1 == len(response.body) <= size
     if status >= 400:
         assert "no-store" in headers["cache-control"]
         assert not set(headers) & {"etag", "last-modified", "accept-ranges", "location"}
@@ -138,23 +138,23 @@ def date(headers: dict[str, str], name: str) -> datetime:
     return parsedate_to_datetime(headers[name])
 
 
-def check_caching(answer: Response) -> None:
+def check_caching(response: Response) -> None:
     """The caching headers do not contradict each other; personal responses are not cacheable."""
-    directives = [part.strip() for part in answer.headers["cache-control"].split(",")]
+    directives = [part.strip() for part in response.headers["cache-control"].split(",")]
     names = {part.partition("=")[0] for part in directives}
     assert len(names) == len(directives)
     assert names <= {"public", "private", "no-cache", "no-store", "max-age", "s-maxage", "immutable"}
     assert not {"public", "private"} <= names
     if "no-store" in names:
         assert names <= {"no-store", "private"}
-        assert not set(answer.headers) & {"expires", "x-cache-tags"}
+        assert not set(response.headers) & {"expires", "x-cache-tags"}
     if "no-cache" in names:
         assert not names & {"max-age", "s-maxage", "immutable"}
     if "public" in names:
-        assert "set-cookie" not in answer.headers
+        assert "set-cookie" not in response.headers
     if "no-cache" in names or "immutable" in names:  # it will be asked for again
-        assert re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', answer.headers["etag"])
-        assert date(answer.headers, "last-modified") <= date(answer.headers, "date")
+        assert re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', response.headers["etag"])
+        assert date(response.headers, "last-modified") <= date(response.headers, "date")
 
 
 def check_head(get: Response, head: Response) -> None:
@@ -183,8 +183,8 @@ def check_head(get: Response, head: Response) -> None:
 )
 def test_missing_pages_get_404(server: Backend, path: str) -> None:
     for method in ("GET", "HEAD"):
-        answer = ask(server, path, method)
-        assert (answer.status, answer.headers["cache-control"]) == (404, "no-store")
+        response = ask(server, path, method)
+        assert (response.status, response.headers["cache-control"]) == (404, "no-store")
     assert ask(server, path).text.count("<title>Not Found") == 1
 
 
@@ -200,11 +200,11 @@ def test_missing_pages_get_404(server: Backend, path: str) -> None:
     ],
 )
 def test_redirects_name_our_own_port(server: Backend, path: str, host: str, name: str) -> None:
-    answer = ask(server, path, Host=host)
-    assert answer.status == 302
-    assert answer.headers["location"] == f"http://{name}:{server.web_port}{path}/"
-    assert b"http" not in answer.body
-    assert str(server.web_port).encode() not in answer.body
+    response = ask(server, path, Host=host)
+    assert response.status == 302
+    assert response.headers["location"] == f"http://{name}:{server.web_port}{path}/"
+    assert b"http" not in response.body
+    assert str(server.web_port).encode() not in response.body
 
 
 @pytest.mark.parametrize(
@@ -269,10 +269,10 @@ def test_an_internal_error_shows_no_traceback(tmp_path: Path) -> None:
         "from upstage import cli; from upstage.web import pages; pages.stage_list = None; cli.main(['serve'])"
     )
     server = Backend(tmp_path, ["-c", broken])
-    answer = ask(server, "/")
-    assert (answer.status, answer.headers["cache-control"]) == (500, "no-store")
-    assert "<title>Internal Server Error" in answer.text
-    assert "NoneType" not in answer.text
+    response = ask(server, "/")
+    assert (response.status, response.headers["cache-control"]) == (500, "no-store")
+    assert "<title>Internal Server Error" in response.text
+    assert "NoneType" not in response.text
     assert ask(server, "/", "HEAD").body == b""
     [line, _] = server.logged("a request failed")
     assert "NoneType" in str(line["traceback"])

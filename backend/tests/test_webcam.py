@@ -89,9 +89,9 @@ def test_a_picture_gets_from_the_camera_to_the_page(cameras: Cameras, ann: str) 
     client = cameras.login(ann)
     client.cwd("/")
     assert store(client, f"{ann}.jpg", JPEG + b"\0\0").startswith("226 ")  # some cameras pad it
-    answer = ask(cameras.server, url + "?s=1&u=1")
-    assert (answer.headers["content-type"], answer.headers["cache-control"]) == ("image/jpeg", "no-store")
-    assert answer.body == JPEG + b"\0\0"
+    response = ask(cameras.server, url + "?s=1&u=1")
+    assert (response.headers["content-type"], response.headers["cache-control"]) == ("image/jpeg", "no-store")
+    assert response.body == JPEG + b"\0\0"
     fresh = JPEG.replace(b"picture", b"PICTURE")
     timer = threading.Timer(1, store, [client, f"/{ann}.jpg", fresh])
     timer.start()

@@ -124,9 +124,9 @@ def test_a_stage_is_created_edited_and_removed(workshop: Backend, editor: Editor
     ],
 )
 def test_errors_are_shown_on_the_page(editor: Editor, fields: dict[str, str], message: bytes) -> None:
-    answer = editor.post(f"{STAGES}/rehearsal", **fields)
-    assert answer.status == 400
-    assert message in answer.body
+    response = editor.post(f"{STAGES}/rehearsal", **fields)
+    assert response.status == 400
+    assert message in response.body
     assert editor.post(STAGES, action="make", id="a b", name="x").status == 400
     assert editor.post(STAGES, action="make", id="demo", name="x").status == 400
 
@@ -191,9 +191,9 @@ def test_an_administrator_manages_players(workshop: Backend, admin: Editor) -> N
         ({"action": "add", "name": "admin", "password": "12345678"}, b"UPSTAGE_ADMIN_PASSWORD"),
         ({"action": "remove"}, b"Please name a player."),
     ):
-        answer = admin.post(PLAYERS, **fields)
-        assert answer.status == 400
-        assert message in answer.body
+        response = admin.post(PLAYERS, **fields)
+        assert response.status == 400
+        assert message in response.body
     on_stage, later = workshop.connect(), workshop.connect()
     assert join(on_stage, key)[-1].startswith(b"pCount=1&")
     assert admin.post(PLAYERS, action="remove", name="kim").status == 302
@@ -232,9 +232,9 @@ def test_the_size_limit_depends_on_the_role(workshop: Backend, editor: Editor, a
     editor.bring("Just", "backdrop", padded(1_000_000))
     admin.bring("Big", "backdrop", padded(2_000_000))
     for who, size in ((editor, 1_000_001), (admin, 2_000_001), (editor, 5_000_000)):
-        answer = who.upload(MEDIA, padded(size), name="Too big", kind="backdrop")
-        assert answer.status == 413
-        assert b"The file is too large" in answer.body
+        response = who.upload(MEDIA, padded(size), name="Too big", kind="backdrop")
+        assert response.status == 413
+        assert b"The file is too large" in response.body
     assert not list(workshop.media.glob(".upload-*"))
 
 
@@ -254,18 +254,18 @@ def test_a_rejected_upload_says_why_and_leaves_nothing(
     workshop: Backend, editor: Editor, data: bytes, fields: dict[str, str], status: int, message: bytes
 ) -> None:
     before = sorted(workshop.media.rglob("*"))
-    answer = editor.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
-    assert answer.status == status
-    assert message in answer.body
+    response = editor.upload(MEDIA, data, **{"name": "X", "kind": "prop", **fields})
+    assert response.status == status
+    assert message in response.body
     assert sorted(workshop.media.rglob("*")) == before
 
 
 def test_a_form_that_no_page_of_this_site_sends_is_too_large(workshop: Backend) -> None:
     fields = b"&".join(b"a%d=1" % number for number in range(5000))
-    answer = ask(workshop, "/admin/login", "POST", fields, **FORM)
-    assert (answer.status, b"Any other form may have 20 fields" in answer.body) == (413, True)
-    answer = ask(workshop, MEDIA, "POST", b"x" * 100_000, Content_Type=MULTIPART)  # without a session
-    assert (answer.status, b"2 MB, after signing in" in answer.body) == (413, True)
+    response = ask(workshop, "/admin/login", "POST", fields, **FORM)
+    assert (response.status, b"Any other form may have 20 fields" in response.body) == (413, True)
+    response = ask(workshop, MEDIA, "POST", b"x" * 100_000, Content_Type=MULTIPART)  # without a session
+    assert (response.status, b"2 MB, after signing in" in response.body) == (413, True)
 
 
 def test_an_incomplete_upload_leaves_nothing(workshop: Backend, editor: Editor) -> None:
@@ -295,8 +295,8 @@ def test_an_incomplete_upload_leaves_nothing(workshop: Backend, editor: Editor) 
     ],
 )
 def test_invalid_bodies_are_rejected(workshop: Backend, editor: Editor, body: bytes) -> None:
-    answer = ask(workshop, MEDIA, "POST", body, Cookie=editor.cookie, Content_Type=MULTIPART)
-    assert answer.status in (400, 403)
+    response = ask(workshop, MEDIA, "POST", body, Cookie=editor.cookie, Content_Type=MULTIPART)
+    assert response.status in (400, 403)
     assert not list(workshop.media.glob(".upload-*"))
 
 

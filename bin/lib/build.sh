@@ -26,11 +26,11 @@ build_images() {
     done
 }
 
-# python_image: the image that both are built on, as compose.yaml and the settings have it.
-python_image() { docker compose config --format json | sed -n 's/.*"PYTHON_IMAGE": "\([^"]*\)".*/\1/p' | sort -u; }
+# python_image: the image that both are built on.
+python_image() { docker compose -f - config --images <<<'services: { base: { extends: { file: hardened.yaml, service: base } } }'; }
 
 # client_proxy: the proxy that the client gives to builds and containers.
-client_proxy() { grep -ohE '"https?Proxy": *"[^"]*"' "${DOCKER_CONFIG:-${HOME:-/root}/.docker}/config.json" 2>/dev/null | cut -d '"' -f 4 | sed 's#//[^/@]*@#//#;q'; }
+client_proxy() { python3 -m proscenium.client_proxy 2>/dev/null || true; } # without Python the hint is left out
 
 label_of() { docker image inspect -f "{{index .Config.Labels \"$2\"}}" "$1" 2>/dev/null || true; }
 

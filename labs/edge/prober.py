@@ -133,7 +133,7 @@ class Prober:
         began = time.monotonic()
         second = self.seconds[int(began - self.start)]
         second.counts["asked"] += 1
-        # A part of the file: nginx's copy of one second has none, so the answer is Varnish's.
+        # A part of the file: nginx's copy of one second has none, so the response is Varnish's.
         await self._browse(number, self.random.choice(self.files), "Range: bytes=0-9", second.counts)
         second.times.append(time.monotonic() - began)
 

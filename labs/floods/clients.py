@@ -41,7 +41,7 @@ async def fetch(address: Address, path: str, timeout: float = 60.0) -> tuple[str
         async with asyncio.timeout(timeout):
             reader, writer = await asyncio.open_connection(*address)
             writer.write(request(path))
-            said = await answer(reader)
+            said = await response(reader)
     except TimeoutError:
         said = "late"
     except OSError:
@@ -57,8 +57,8 @@ def request(path: str) -> bytes:
     return b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path.encode(), HOST)
 
 
-async def answer(reader: asyncio.StreamReader) -> str:
-    """Read one answer: its status, "cut", or "refused" if there is none."""
+async def response(reader: asyncio.StreamReader) -> str:
+    """Read one response: its status, "cut", or "refused" if there is none."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -89,7 +89,7 @@ async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
     """Fetch different large files one after another, each twice."""
     for number in [*range(sizes.files)] * 2:
-        outcome.answers[(await fetch(containers.address, f"{BIG}?v={number}"))[0]] += 1
+        outcome.responses[(await fetch(containers.address, f"{BIG}?v={number}"))[0]] += 1
 
 
 async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
@@ -134,9 +134,9 @@ async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
     async def count(number: int) -> None:
         try:
-            outcome.answers[await client(number)] += 1
+            outcome.responses[await client(number)] += 1
         except ConnectionError:
-            outcome.answers["cut"] += 1
+            outcome.responses["cut"] += 1
 
     await asyncio.gather(*map(count, range(sizes.slow)))
 
@@ -147,7 +147,7 @@ async def crowd(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
     async def client() -> None:
         while time.monotonic() < until:
-            outcome.answers[(await fetch(containers.address, BIG))[0]] += 1
+            outcome.responses[(await fetch(containers.address, BIG))[0]] += 1
 
     await asyncio.gather(*(client() for _ in range(sizes.crowd)))
 
@@ -163,12 +163,12 @@ async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
             for number in some:  # all at once: nginx answers them in order
                 writer.write(request(f"{SMALL}?{batch}{number}"))
             for _ in some:
-                outcome.answers[await answer(reader)] += 1
+                outcome.responses[await response(reader)] += 1
             writer.close()
 
     await asyncio.gather(*(client() for _ in range(50)))
     for number in range(8):
-        outcome.answers[(await fetch(containers.address, f"{BIG}?{batch}{number}"))[0]] += 1
+        outcome.responses[(await fetch(containers.address, f"{BIG}?{batch}{number}"))[0]] += 1
 
 
 async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
@@ -178,7 +178,7 @@ async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> Non
     async def client(number: int) -> None:
         for _ in range(2):
             status, _ = await fetch(containers.address, f"{camera}?s={number}")
-            outcome.answers[status] += 1
+            outcome.responses[status] += 1
 
     async def picture() -> None:
         await asyncio.sleep(sizes.viewer_seconds)

@@ -13,7 +13,7 @@ class Outcome:
     """The observations of a flood's clients."""
 
     name: str
-    answers: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
+    responses: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
     other: list[float] = field(default_factory=list)  # seconds
     # What the other client got instead of a complete 200 within 10 s.
     failed: Counter[str] = field(default_factory=Counter)
@@ -37,7 +37,7 @@ class Outcome:
     def faults(self) -> list[str]:
         """Broken promises, one sentence each."""
         found = []
-        if cut := self.answers["cut"]:
+        if cut := self.responses["cut"]:
             found.append(f"{cut} responses cut short")
         if self.failed:
             total = len(self.other) + self.failed.total()
@@ -50,7 +50,7 @@ class Outcome:
         return found + self.killed
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count:,} {what}" for what, count in sorted(self.answers.items()))
+        told = ", ".join(f"{count:,} {what}" for what, count in sorted(self.responses.items()))
         memory = ", ".join(f"{name} {self.peak(name):.0%}" for name in self.memory)
         seconds = self.ended - self.began
         line = f"{self.name:6} {seconds:5.1f} s  {told}; other p95 {self.p95:.0f} ms; memory peak {memory}"

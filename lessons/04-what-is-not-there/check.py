@@ -15,7 +15,7 @@ def check(lab: Laboratory, need: Need) -> None:
     *herd, redirect, again = lab.ask(
         *[Ask("/media/NEW.png")] * 20, Ask("/stages?NEW"), Ask("/stages?NEW"), at_once=True
     )
-    need({probe.answer.status for probe in herd} == {404}, "not-404")
+    need({probe.response.status for probe in herd} == {404}, "not-404")
     fetched = len(herd[0].backend)
     need(1 <= fetched <= 2, "not-shared", fetched)
     lifetime, grace = max((probe.seen.lifetime, probe.seen.grace) for probe in herd if probe.seen)

@@ -15,7 +15,7 @@ def check(lab: Laboratory, need: Need) -> None:
     need(any(page.status == 503 for page in down), "not-503")
 
     (now,) = lab.ask(Ask("/stages/?NEW"))
-    need(now.answer.status == 200, "no-answer")
+    need(now.response.status == 200, "no-answer")
     need("backend" in lab.restarted(), "not-stopped")
     stopped = lab.evidence.stopped("backend")
     need(stopped < max(old[-1].began, down[-1].began), "was-running")

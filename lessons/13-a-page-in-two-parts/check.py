@@ -21,10 +21,10 @@ def check(lab: Laboratory, need: Need) -> None:
     lab.wait(1.5)
     (later,) = lab.ask(again)
     need(later.outcome == "hit", "page-expired", later.outcome)
-    need(first.answer.body != later.answer.body, "old-number")
-    need("surrogate-control" not in later.answer.headers, "header")
+    need(first.response.body != later.response.body, "old-number")
+    need("surrogate-control" not in later.response.headers, "header")
     (plain,) = lab.ask(Ask("/playbill", method="GET"))  # as visitors do: without a query
-    need(b"<esi:" not in plain.answer.body, "without-query")
+    need(b"<esi:" not in plain.response.body, "without-query")
     (stages,) = lab.ask(Ask("/stages/?NEW"))
     filters = [fetch.first("Filters") for fetch in stages.seen.fetches] if stages.seen else ["esi"]
     need(not any("esi" in names for names in filters), "other-pages")

@@ -15,16 +15,16 @@ def check(lab: Laboratory, need: Need) -> None:
     need(len(languages) >= 3, "three-languages")
 
     german = lab.ask(wants("de"), wants("de-AT,de;q=0.9"), wants("de-CH;q=0.9,en;q=0.5"))
-    need({probe.answer.headers.get("content-language") for probe in german} == {"de"}, "not-german")
-    varies = [probe.answer.headers.get("vary", "").lower() for probe in german]
+    need({probe.response.headers.get("content-language") for probe in german} == {"de"}, "not-german")
+    varies = [probe.response.headers.get("vary", "").lower() for probe in german]
     need(all("accept-language" in names for names in varies), "no-vary")
     need(outcomes(german) == ["miss", "hit", "hit"], "not-shared", ", ".join(outcomes(german)))
     others = lab.ask(wants("fr-CA"), wants("mi"), wants("en-NZ"), wants("*"), Ask("/welcome?NEW"))
-    spoken = [probe.answer.headers.get("content-language", "none") for probe in others]
+    spoken = [probe.response.headers.get("content-language", "none") for probe in others]
     need(spoken == ["fr", "mi", "en", "en", "en"], "wrong-languages", ", ".join(spoken))
     need(outcomes(others) == ["miss", "miss", "miss", "hit", "hit"], "copies", ", ".join(outcomes(others)))
     (plain,) = lab.ask(Ask("/welcome", headers={"Accept-Language": "fr-CA"}))
-    need(plain.answer.headers.get("content-language") == "fr", "without-query")
+    need(plain.response.headers.get("content-language") == "fr", "without-query")
     (page,) = lab.ask(Ask("/?NEW", headers={"Accept-Language": "fr-CA"}))
     need(page.sent_on("Accept-Language") == "fr-CA", "welcome-only")
 

@@ -11,12 +11,12 @@ def check(lab: Laboratory, need: Need) -> None:
     """Which cache has answered for each file, in nginx's log: the log of a killed cache is gone."""
     need({"varnish-2", "varnish-3"} <= lab.started.keys(), "one-cache")
 
-    answers: dict[str, list[tuple[str, bool]]] = {}  # of each file: name of the cache, whether it was a hit
+    responses: dict[str, list[tuple[str, bool]]] = {}  # of each file: name of the cache, whether it was a hit
     # The workers write their lines in turn.
     for line in sorted(lab.nginx("/media/"), key=lambda line: line.ended or 0):
         if line.status == 200 and (found := re.match(r"(varnish-\d); (hit)?", line.cache)):
-            answers.setdefault(line.url, []).append((found[1], found[2] is not None))
-    twice = {url: seen for url, seen in answers.items() if len(seen) >= 2}
+            responses.setdefault(line.url, []).append((found[1], found[2] is not None))
+    twice = {url: seen for url, seen in responses.items() if len(seen) >= 2}
     need(len(twice) >= SEVERAL, "twice", len(twice))
     first = {url: seen[0][0] for url, seen in twice.items()}
     moved = {url: first[url] for url, seen in twice.items() if any(cache != first[url] for cache, _ in seen)}
@@ -30,5 +30,5 @@ def check(lab: Laboratory, need: Need) -> None:
 
     urls = [f"/media/diva.svg?NEW-{number}" for number in range(30)]
     probes = lab.ask(*(Ask(url, method="HEAD") for url in urls * 2))
-    caches = [probe.answer.headers.get("cache-status", "none").partition(";")[0] for probe in probes]
+    caches = [probe.response.headers.get("cache-status", "none").partition(";")[0] for probe in probes]
     need(caches[:30] == caches[30:] and len(set(caches)) == 3, "own-files", ", ".join(sorted(set(caches))))

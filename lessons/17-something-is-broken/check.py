@@ -33,7 +33,7 @@ def check(lab: Laboratory, need: Need) -> None:
     need(not bash("is_well").returncode, "unhealthy")
     hosts = ("localhost", "classic.localhost", "nginx.localhost")
     for probe in lab.ask(*[Ask("/?NEW", host) for host in hosts] * 4, at_once=True):
-        need(probe.answer.status == 200, "visitor", probe.ask.host, probe.answer.status or "no answer")
+        need(probe.response.status == 200, "visitor", probe.ask.host, probe.response.status or "no answer")
     if not state.mended:
         state = state.ended()
         write_state(lab.evidence.state / "fault.json", state)

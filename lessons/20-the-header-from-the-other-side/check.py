@@ -13,20 +13,20 @@ def check(lab: Laboratory, need: Need) -> None:
     need(any(not request.lifetime for request in prices), "changed-first")
     need(lab.as_shipped("starter"), "starter")
     first, again = twice(lab, "/price?NEW")
-    control = first.answer.headers.get("cache-control", "")
-    need(first.answer.status == 200, "no-answer", first.answer.status)
+    control = first.response.headers.get("cache-control", "")
+    need(first.response.status == 200, "no-answer", first.response.status)
     need(first.lifetime == 10 and again.outcome == "hit", "not-10", first.lifetime)
     need("max-age=0" in control.replace(" ", "").split(","), "max-age", control)
 
     (drawn,) = lab.ask(Ask("/greeting?NEW", HOST, headers={"Accept-Language": "de"}))
     for language, word in (("de", "Guten Abend"), ("fr", "Bonsoir"), ("en", "Good evening")):
         first, again = twice(lab, drawn.ask.url, {"Accept-Language": language})
-        text = again.answer.body.decode(errors="replace").partition("\n")[0]
+        text = again.response.body.decode(errors="replace").partition("\n")[0]
         need(text == word and again.outcome == "hit", "greeting", language, text, again.outcome)
 
     first, again = twice(lab, "/report?NEW")
     confirmed = again.seen and any("304" in fetch.all("BerespStatus") for fetch in again.seen.fetches)
-    need(confirmed and first.answer.body == again.answer.body, "report")
+    need(confirmed and first.response.body == again.response.body, "report")
 
     news = [request for request in asked if request.path == "/news"]
     poison = {request.header("Referer") for request in news} - {""}
@@ -35,7 +35,7 @@ def check(lab: Laboratory, need: Need) -> None:
     evil = {"Referer": "https://evil.example/NEW"}
     page = Ask("/news?NEW", HOST)
     _, victim, friend = lab.ask(Ask(page.url, HOST, headers=evil), page, page)
-    need("evil" not in victim.answer.headers.get("link", ""), "poisoned")
+    need("evil" not in victim.response.headers.get("link", ""), "poisoned")
     need(friend.outcome == "hit", "not-kept")
 
 

@@ -27,9 +27,9 @@ async def ask(number: int, word: str) -> str:
         "Connection: close",
     ]
     writer.write("\r\n".join([*lines, "", ""]).encode())
-    answer = await reader.read()
+    response = await reader.read()
     writer.close()
-    return answer[9:12].decode() or "no answer"
+    return response[9:12].decode() or "no answer"
 
 
 async def main(word: str) -> None:

@@ -1,4 +1,4 @@
-"""What the running stack shows: logs, loaded configuration, and answers to the checks' requests."""
+"""What the running stack shows: logs, loaded configuration, and responses to the checks' requests."""
 
 import gzip
 import http.client
@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """What a client sees of a response. Status 0 means that there was none."""
 
     status: int
@@ -177,7 +177,7 @@ class Evidence:
         with self.asking("nginx") as stack:
             return stack.nginx_is_current()
 
-    def ask(self, ask: Ask) -> Answer:
+    def ask(self, ask: Ask) -> Response:
         """Make one request over a separate connection, with the headers of curl."""
         self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
@@ -195,9 +195,9 @@ class Evidence:
             body = response.read()
             if found.get("content-encoding") == "gzip" and body:
                 body = gzip.decompress(body)
-            return Answer(response.status, found, body)
+            return Response(response.status, found, body)
         except (OSError, http.client.HTTPException):
-            return Answer(0)
+            return Response(0)
         finally:
             connection.close()
             self._quiet_since = time.monotonic()
@@ -221,7 +221,7 @@ class Evidence:
         finally:
             connection.close()
 
-    def ask_at_once(self, asks: Sequence[Ask], most: int = 0) -> list[Answer]:
+    def ask_at_once(self, asks: Sequence[Ask], most: int = 0) -> list[Response]:
         """Make requests side by side: all of them, or `most` at a time."""
         with ThreadPoolExecutor(most or len(asks)) as pool:
             return list(pool.map(self.ask, asks))

@@ -15,7 +15,7 @@ from logs.varnishlog import Request
 
 from .attempt import Attempt, new_word
 from .errors import Missing
-from .evidence import Answer, Ask, Evidence
+from .evidence import Ask, Evidence, Response
 from .shipped import CONFIGURATION, changed_files
 
 SECOND = 1.1  # nginx may answer with its own copy for a second
@@ -88,14 +88,14 @@ class Laboratory:
         """
         word = new_word()
         made = [replace(ask, url=ask.url.replace("NEW", word)) for ask in asks]
-        answers = self.evidence.ask_at_once(made) if at_once else [self.evidence.ask(ask) for ask in made]
-        seen = self.evidence.requests_by_id(answer.id for answer in answers if answer.id)
+        responses = self.evidence.ask_at_once(made) if at_once else [self.evidence.ask(ask) for ask in made]
+        seen = self.evidence.requests_by_id(response.id for response in responses if response.id)
         fetched = self.evidence.backend_lines()
         probes = []
-        for ask, answer in zip(made, answers, strict=True):
-            found = seen.get(answer.id)
+        for ask, response in zip(made, responses, strict=True):
+            found = seen.get(response.id)
             url = found.looked_up if found else ask.url
-            probes.append(Probe(ask, answer, found, [line for line in fetched if line.url == url]))
+            probes.append(Probe(ask, response, found, [line for line in fetched if line.url == url]))
         return probes
 
     def wait(self, seconds: float = SECOND) -> None:
@@ -108,7 +108,7 @@ class Probe:
     """One of the check's requests: the client's view, Varnish's, and the backend's lines for the same URL."""
 
     ask: Ask
-    answer: Answer
+    response: Response
     seen: Request | None  # None: Varnish was not asked
     backend: list[Line]
 

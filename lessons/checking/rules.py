@@ -35,8 +35,8 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
         method, url = case["request"].split()
         headers = dict([case["header"].split(": ")]) if "header" in case else {}
         for name in [case["host"]] if "host" in case else hosts:
-            answers = case["first"], case["then"]
-            yield Case(case["rule"], Ask(url, name, method, headers), case["status"], answers)
+            outcomes = case["first"], case["then"]
+            yield Case(case["rule"], Ask(url, name, method, headers), case["status"], outcomes)
 
 
 def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
@@ -54,15 +54,15 @@ def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
     first = evidence.ask_at_once(asks, 8)
     lab.wait()
     second = evidence.ask_at_once(asks, 8)
-    seen = evidence.requests_by_id(answer.id for answer in (*first, *second) if answer.id)
+    seen = evidence.requests_by_id(response.id for response in (*first, *second) if response.id)
     broken = []
     for number, case in enumerate(wanted):
-        answers = first[number], second[number]
+        responses = first[number], second[number]
         outcomes = tuple(
-            seen[answer.id].outcome.replace("hit-for-miss", "miss") if answer.id in seen else "none"
-            for answer in answers
+            seen[response.id].outcome.replace("hit-for-miss", "miss") if response.id in seen else "none"
+            for response in responses
         )
-        statuses = tuple(answer.status for answer in answers)
+        statuses = tuple(response.status for response in responses)
         if outcomes != case.outcomes or statuses != (case.status, case.status):
             broken.append(
                 f"{case.rule} ({case.ask.method} {case.ask.url.split('?')[0]} on {case.ask.host}): should be "

@@ -49,9 +49,9 @@ async function refresh() {
   asked = performance.now();
   let page;
   try {
-    const answer = await fetch(location.href, { signal: AbortSignal.timeout(LONGEST) });
-    if (!answer.ok) return;
-    page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const response = await fetch(location.href, { signal: AbortSignal.timeout(LONGEST) });
+    if (!response.ok) return;
+    page = new DOMParser().parseFromString(await response.text(), "text/html");
   } catch {
     return; // the stack is down, which some lessons want
   }

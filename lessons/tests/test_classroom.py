@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from lessons.classroom import status
+from lessons.classroom.copies import PASSIVE, PORTS, SERVICES
 from lessons.classroom.status import Copy, Result, as_csv, as_table, copies, health, read_result
 from lessons.lesson import lessons
 from proscenium.settings import SETTINGS
-from tests.stack import REPO
 
 NOW = 1795390874.0
 DONE = {"began": 5.0, "done": 9.0, "answers": 2, "attempts": 1}
@@ -66,7 +66,7 @@ def test_every_copy_is_found_by_the_settings_that_were_handed_out(
 
 
 def test_health_names_what_is_not_healthy() -> None:
-    all_healthy = dict.fromkeys(status.SERVICES, "healthy")
+    all_healthy = dict.fromkeys(SERVICES, "healthy")
     assert health(all_healthy) == "healthy"
     assert health(all_healthy | {"backend": "exited"}) == "backend exited"
     assert health({}) == "down"
@@ -98,8 +98,6 @@ def test_a_gradebook_gets_no_words_of_a_learner() -> None:
 
 
 def test_a_copy_has_all_ports_and_no_two_are_the_same() -> None:
-    text = (REPO / "bin" / "class").read_text()
-    digits = dict(re.findall(r"\b([A-Z_]+_PORT)=(\d\d)\b", text))
     published = {each.name for each in SETTINGS if each.published}
-    assert digits.keys() | {"FTP_PASSIVE_PORTS"} == published | {"THEATRES_SWF_PORT"}
-    assert set(Counter([*digits.values(), *map(str, range(22, 30))]).values()) == {1}
+    assert PORTS.keys() | {"FTP_PASSIVE_PORTS"} == published | {"THEATRES_SWF_PORT"}
+    assert set(Counter([*PORTS.values(), *PASSIVE]).values()) == {1}

@@ -110,9 +110,9 @@ def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
 def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """One row: responses and hits as the clients saw them, then the outcomes at each tier."""
     responses = tiers.get("client", Counter())
-    answers = responses.total()
-    hits = round(100 * hit_ratio(responses), 1) if answers else ""
-    return {"name": name, "answers": answers, "hits": hits} | {
+    total = responses.total()
+    hits = round(100 * hit_ratio(responses), 1) if total else ""
+    return {"name": name, "answers": total, "hits": hits} | {
         tier: words(tiers.get(tier, Counter())) for tier in TIERS[1:]
     }
 

@@ -30,7 +30,7 @@ class Compare(Series):
         recorder.answered = all(measured.answered for measured in recorder.measurements)
 
     def models(self) -> list[float]:
-        """The arrivals per second of each measurement of a topology; 0 for the users who wait for answers.
+        """The arrivals per second of each measurement of a topology; 0 for the users who wait for responses.
 
         Those are left out if no such class is chosen.
         """

@@ -26,13 +26,13 @@ class Arrivals(FastHttpUser):
         self.due += 1 / RATE  # not "now + 1 / RATE": a late visit must not delay the next one
 
     def visit(self, due: float) -> None:
-        answer = self.client.get("/stages/load")
+        response = self.client.get("/stages/load")
         self.environment.events.request.fire(
             request_type="arrival",
             name="visit",
             response_time=(time.monotonic() - due) * 1000,  # ms, from when it should have begun
             response_length=0,
-            exception=None if answer.status_code == 200 else RuntimeError(f"status {answer.status_code}"),
+            exception=None if response.status_code == 200 else RuntimeError(f"status {response.status_code}"),
             context={},
         )
 

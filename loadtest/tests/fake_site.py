@@ -72,7 +72,7 @@ class FakeSite(Origin):
         self._in_flight = 0
         self._lock = threading.Lock()
         super().__init__("site")
-        self.answer = self._answer
+        self.respond = self._respond
 
     @property
     def url(self) -> str:
@@ -105,7 +105,7 @@ class FakeSite(Origin):
     def upgraded(self, connection: socket.socket, request: Request) -> None:
         serve_web_socket(self.stage, connection, request.target, list(request.headers.items()))
 
-    def _answer(self, request: Request) -> bytes:
+    def _respond(self, request: Request) -> bytes:
         if request.target == "/ws":
             return b""  # the WebSocket handshake follows
         with self._lock:
@@ -114,13 +114,13 @@ class FakeSite(Origin):
             # Stricter than a real cache, where all requests that wait for the same fetch are hits.
             cached = request.target in self.cached
         time.sleep(self.latency)
-        answer = self._respond(request, cached)
+        sent = self._response_for(request, cached)
         with self._lock:
             self.cached.add(request.target)
             self._in_flight -= 1
-        return answer
+        return sent
 
-    def _respond(self, request: Request, cached: bool) -> bytes:
+    def _response_for(self, request: Request, cached: bool) -> bytes:
         path = request.target.partition("?")[0]
         if path in self.instead:
             return self.instead[path]

@@ -60,9 +60,9 @@ def test_a_missing_or_unreadable_file_is_no_account(file: Path) -> None:
 def start(ui: WebUI, users: int) -> str:
     """Press Start, or change the number of users of a run; the reply."""
     form = {"user_classes": list(CLASSES), "user_count": f"{users}", "spawn_rate": f"{users}"}
-    answer = ui.post("/swarm", {**form, "player": "", "password": ""})
-    assert answer.get_json()["success"] is True
-    return answer.get_data(as_text=True)
+    response = ui.post("/swarm", {**form, "player": "", "password": ""})
+    assert response.get_json()["success"] is True
+    return response.get_data(as_text=True)
 
 
 def test_a_player_starts_at_one_click_and_the_password_appears_nowhere(

@@ -22,7 +22,7 @@ def test_they_begin_before_the_first_user_and_end_after_the_last_one(monkeypatch
 
     def report(websockets: int) -> None:
         line = b'upstage_http_request_seconds_count{path="websocket"} %d\n' % websockets
-        origin.answer = lambda _: response(METRICS + line)
+        origin.respond = lambda _: response(METRICS + line)
 
     assert poll.now() == "no figures: no run yet"
     report(3)
@@ -36,7 +36,7 @@ def test_they_begin_before_the_first_user_and_end_after_the_last_one(monkeypatch
     report(12)
     poll.stop()
     assert (poll.settled, poll.asked["websocket"]) == (True, 2)
-    origin.answer = lambda _: response("", "404 Not Found")
+    origin.respond = lambda _: response("", "404 Not Found")
     poll.look()
     assert poll.now() == "no figures: status 404"
     origin.close()

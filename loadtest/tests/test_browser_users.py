@@ -67,7 +67,7 @@ TRUNCATED = response(b"half", content_type="image/svg+xml", connection="close").
 
 
 @pytest.mark.parametrize(
-    ("path", "answer", "reason"),
+    ("path", "sent", "reason"),
     [
         ("/stages/demo", response("<h1>Demo</h1>"), "the stage page names no media"),
         ("/stages/demo", response("", "302 Found", location="/"), "/stages/demo: status 302"),
@@ -78,10 +78,8 @@ TRUNCATED = response(b"half", content_type="image/svg+xml", connection="close").
     ],
     ids=lambda value: "" if isinstance(value, bytes) else None,
 )
-def test_a_wrong_response_fails_with_its_reason(
-    site: FakeSite, path: str, answer: bytes, reason: str
-) -> None:
-    site.instead[path] = answer
+def test_a_wrong_response_fails_with_its_reason(site: FakeSite, path: str, sent: bytes, reason: str) -> None:
+    site.instead[path] = sent
     row = paths.row(path)
     result = run(site, Audience, users=1, until_rows={row: 2 if path.endswith(".svg") else 1})
     assert result.failed == {row}

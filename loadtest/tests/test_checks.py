@@ -3,16 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from users.checks import Answer, answer_fault, player_fault, policy_fault
+from users.checks import Response, player_fault, policy_fault, response_fault
 
 HIT = "varnish; hit; ttl=43190"
-GOOD = Answer("/media/a.svg", status=200, length=100, cache_status=HIT, conditional=False, warm=True)
+GOOD = Response("/media/a.svg", status=200, length=100, cache_status=HIT, conditional=False, warm=True)
 COLD = "/media/a.svg: not a hit after warm-up, Cache-Status: "
 FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         GOOD,
         replace(GOOD, status=304, length=0, conditional=True),
@@ -25,12 +25,12 @@ FORWARDED = "varnish; fwd=uri-miss; ttl=7; stored"
         replace(GOOD, path="/media/video/a.jpg", cache_status=""),
     ],
 )
-def test_a_promised_response_has_no_fault(answer: Answer) -> None:
-    assert answer_fault(answer) is None
+def test_a_promised_response_has_no_fault(response: Response) -> None:
+    assert response_fault(response) is None
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("response", "fault"),
     [
         (replace(GOOD, status=404), "/media/a.svg: status 404"),
         (replace(GOOD, status=302), "/media/a.svg: status 302"),
@@ -44,8 +44,8 @@ def test_a_promised_response_has_no_fault(answer: Answer) -> None:
         (replace(GOOD, path="/ws"), "/ws: answered by a cache that must pass it, Cache-Status: varnish; hit"),
     ],
 )
-def test_a_broken_promise_is_named(answer: Answer, fault: str) -> None:
-    assert answer_fault(answer) == fault
+def test_a_broken_promise_is_named(response: Response, fault: str) -> None:
+    assert response_fault(response) == fault
 
 
 def test_a_player_has_the_name_that_signed_in_and_may_act() -> None:

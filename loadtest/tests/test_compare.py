@@ -24,11 +24,11 @@ from users.arrivals import DIFFERENCE
 class Sites(FakeSite):
     """The fake site as three topologies: `classic` is slow, `nginx` has no cache."""
 
-    def _answer(self, request: Request) -> bytes:
+    def _respond(self, request: Request) -> bytes:
         host = request.headers["host"]
         self.latency = 0.5 if host == "classic.localhost" else 0.0
         self.miss = self.hit = "nginx; fwd=bypass" if host == "nginx.localhost" else "varnish; hit; ttl=9"
-        return super()._answer(request)
+        return super()._respond(request)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
     monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
     site, direct = Sites(), Origin("backend of 2011")  # no proxy in front, and so no Cache-Status
     page = {"/stages/demo": STAGE_PAGE}
-    direct.answer = lambda request: response(page.get(request.target, request.target))
+    direct.respond = lambda request: response(page.get(request.target, request.target))
     ui = WebUI(site, f"--direct-port={direct.port}")
     yield ui
     ui.runner.quit()

@@ -128,7 +128,7 @@ def test_a_websocket_carries_frames_and_answers_pings(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
+    ("response", "reason"),
     [
         (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", "no WebSocket: status 403"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "no WebSocket: status 200"),
@@ -136,10 +136,10 @@ def test_a_websocket_carries_frames_and_answers_pings(site: FakeSite) -> None:
         (b"", "closed by the server"),
     ],
 )
-def test_a_failed_handshake_has_a_reason(answer: bytes, reason: str) -> None:
+def test_a_failed_handshake_has_a_reason(response: bytes, reason: str) -> None:
     def behave(connection: socket.socket) -> None:
         connection.recv(65536)
-        connection.sendall(answer)
+        connection.sendall(response)
 
     with pytest.raises(StageError, match=f"^{reason}$"):
         WebSocketConnection("127.0.0.1", serve(behave), "localhost")

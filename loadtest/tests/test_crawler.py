@@ -90,7 +90,7 @@ def test_robots_txt_is_understood(status: int, text: str, expected: tuple[bool, 
     assert (rules.known, rules.allow("/private/x"), rules.allow("/"), rules.delay) == expected
 
 
-def test_robots_txt_is_asked_for_until_there_is_an_answer() -> None:
+def test_robots_txt_is_asked_for_until_there_is_a_response() -> None:
     rules = Rules()
     assert [rules.due(now) for now in (1.0, 2.0, 10.9, 11.0)] == [True, False, False, True]
     rules.read(200, "")
@@ -201,7 +201,7 @@ def test_a_robot_that_obeys_asks_for_robots_txt_then_as_often_as_it_may_for_what
     assert {fault for _, fault in walk.taken} == {None}
 
 
-def test_without_an_answer_for_robots_txt_a_robot_that_obeys_asks_for_nothing_else(
+def test_without_a_response_for_robots_txt_a_robot_that_obeys_asks_for_nothing_else(
     site: FakeSite, start: Start
 ) -> None:
     site.instead["/robots.txt"] = response("", "503 Service Unavailable")
@@ -217,7 +217,7 @@ NOT_GZIP = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/htm
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("sent", "fault"),
     [
         (response("", "429 Too Many Requests"), "refused: 429, too many requests"),
         (response("", "503 Service Unavailable"), "refused: 503, unavailable"),
@@ -230,11 +230,11 @@ NOT_GZIP = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-type: text/htm
     ids=["429", "503", "502", "400", "403", "not gzip", "no server"],
 )
 def test_what_the_stack_refuses_or_does_not_answer_is_a_failed_sample(
-    site: FakeSite, start: Start, answer: bytes | None, fault: str | None
+    site: FakeSite, start: Start, sent: bytes | None, fault: str | None
 ) -> None:
     walk = start()
-    site.instead["/"] = answer or b""
-    if not answer:
+    site.instead["/"] = sent or b""
+    if not sent:
         site.close()
     walk.ask(0)
     assert walk.taken == [("/", fault)]
@@ -245,7 +245,7 @@ def test_a_request_that_takes_too_long_or_finds_no_place_fails(
 ) -> None:
     monkeypatch.setattr(crawler, "PATIENCE", 0.2)
     over = threading.Event()
-    site.answer = lambda _: response("late") if over.wait(30) else b""
+    site.respond = lambda _: response("late") if over.wait(30) else b""
     walk = start()
     walk.user.pool = Pool(1)
     walk.ask(1, at_once=2)

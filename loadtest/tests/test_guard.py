@@ -47,10 +47,10 @@ def test_requests_of_another_page_are_rejected(ui: WebUI, headers: dict[str, str
         assert not is_running(ui), path
 
 
-def test_no_page_of_another_origin_may_read_an_answer(ui: WebUI) -> None:
+def test_no_page_of_another_origin_may_read_a_response(ui: WebUI) -> None:
     for path in ("/", "/stats/requests", "/nothing"):
-        answer = ui.client.get(path, headers={"origin": "http://evil.example"})
-        assert not [name for name, _ in answer.headers if name.startswith("Access-Control")], path
+        response = ui.client.get(path, headers={"origin": "http://evil.example"})
+        assert not [name for name, _ in response.headers if name.startswith("Access-Control")], path
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_only_its_own_names_lead_to_it(names: None, ui: WebUI, host: str, status
 
 def test_another_target_is_rejected(site: FakeSite, ui: WebUI) -> None:
     for host in ("http://evil.example", f"{site.url}0", site.url.replace("127.0.0.1", "127.0.0.2"), ""):
-        answer = ui.start(host=host)
-        assert answer["success"] is False
-        assert answer["message"] == "The target is fixed: it is this stack."
+        response = ui.start(host=host)
+        assert response["success"] is False
+        assert response["message"] == "The target is fixed: it is this stack."
     assert not is_running(ui)
     settings = json.dumps({"user_class_name": "Reader", "host": "http://evil.example"})
     assert ui.client.post("/user", data=settings).get_json()["success"] is False
@@ -94,9 +94,9 @@ def test_another_target_is_rejected(site: FakeSite, ui: WebUI) -> None:
 def test_a_running_shape_is_not_edited(ui: WebUI) -> None:
     assert ui.start(shape_class="LongRun")["success"] is True
     until(lambda: is_running(ui))
-    answer = ui.post("/swarm", {"user_count": "5", "spawn_rate": "5"}).get_json()
-    assert answer["success"] is False
-    assert "A load shape is running" in answer["message"]
+    response = ui.post("/swarm", {"user_count": "5", "spawn_rate": "5"}).get_json()
+    assert response["success"] is False
+    assert "A load shape is running" in response["message"]
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ def origin() -> Iterator[Origin]:
     origin.close()
 
 
-def get(origin: Origin, answer: bytes, path: str = "/file") -> dict[str, Any]:
+def get(origin: Origin, sent: bytes, path: str = "/file") -> dict[str, Any]:
     """Request a path; return Locust's sample of the response."""
-    origin.answer = lambda _: answer
+    origin.respond = lambda _: sent
     user = type("Visitor", (FastHttpUser,), {"host": f"http://{origin.address}"})(Environment())
     client = http_client.session(user, patience=10)
     with client.get(path, headers={"Accept-Encoding": "gzip"}, catch_response=True) as got:
@@ -52,14 +52,14 @@ def test_a_compressed_body_is_unpacked_and_its_bytes_are_those_sent(origin: Orig
 
 
 def test_a_304_has_no_body_whatever_encoding_it_names(origin: Origin) -> None:
-    answer = response("", "304 Not Modified", content_encoding="gzip", content_type="image/svg+xml")
-    meta = get(origin, answer.replace(b"content-length: 0\r\n", b""))
+    sent = response("", "304 Not Modified", content_encoding="gzip", content_type="image/svg+xml")
+    meta = get(origin, sent.replace(b"content-length: 0\r\n", b""))
     assert not meta["exception"]
     assert (meta["response"].status_code, meta["response"].length) == (304, 0)
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "sent",
     [
         response(b"half" * 4, content_type="image/png", connection="close").replace(b": 16", b": 1600"),
         response(gzip.compress(b"text")[:-3], content_type="text/css", content_encoding="gzip"),
@@ -67,5 +67,5 @@ def test_a_304_has_no_body_whatever_encoding_it_names(origin: Origin) -> None:
     ],
     ids=["truncated", "truncated before it was sent", "not compressed"],
 )
-def test_a_damaged_body_is_an_exception(origin: Origin, answer: bytes) -> None:
-    assert get(origin, answer)["exception"]
+def test_a_damaged_body_is_an_exception(origin: Origin, sent: bytes) -> None:
+    assert get(origin, sent)["exception"]

@@ -15,10 +15,10 @@ CLASSROOM = "upstage.localhost:8089"  # the name under which extras/observe reac
 
 def samples(ui: WebUI) -> dict[tuple[str, ...], float]:
     """Name and labels -> value, as Prometheus reads them."""
-    answer = ui.get("/metrics", host=CLASSROOM)
-    assert answer.status_code == 200
-    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    families = text_string_to_metric_families(answer.get_data(as_text=True))
+    response = ui.get("/metrics", host=CLASSROOM)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    families = text_string_to_metric_families(response.get_data(as_text=True))
     return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
 
 

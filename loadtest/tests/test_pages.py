@@ -14,7 +14,7 @@ from tests.support.origin import Origin, Request, response
 from users import pages
 
 
-def answer(request: Request) -> bytes:
+def respond(request: Request) -> bytes:
     status = {"/gone": "404 Not Found", "/moved": "301 Moved"}.get(request.target, "200 OK")
     fields = {"location": "/elsewhere"} if request.target == "/moved" else {}
     return response("text", status, set_cookie="who=me", cache_status="varnish; hit", **fields)
@@ -27,7 +27,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
     monkeypatch.setenv("LOADTEST_HTTP_PORT", "8080")
     monkeypatch.setattr(pages, "_rows", {})
     shop = Origin("shop")
-    shop.answer = answer
+    shop.respond = respond
     yield shop
     shop.close()
 

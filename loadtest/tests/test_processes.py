@@ -250,7 +250,7 @@ def test_a_container_starts_locust_in_its_role(tmp_path: Path, settings: dict[st
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("sent", "said"),
     [
         (response(status="302 FOUND"), ""),  # to the login
         (response(status="500 INTERNAL SERVER ERROR"), "web UI answers with an error: 500"),
@@ -259,10 +259,10 @@ def test_a_container_starts_locust_in_its_role(tmp_path: Path, settings: dict[st
     ],
     ids=["redirect", "error", "nothing", "no listener"],
 )
-def test_a_web_ui_is_judged_by_its_status(answer: bytes | None, said: str) -> None:
+def test_a_web_ui_is_judged_by_its_status(sent: bytes | None, said: str) -> None:
     web_ui = Origin("web UI")
-    web_ui.answer = lambda _: answer or b""
-    if answer is None:
+    web_ui.respond = lambda _: sent or b""
+    if sent is None:
         web_ui.close()
     assert health({**os.environ, "LOCUST_WEB_PORT": str(web_ui.port)}) == said
     web_ui.close()

@@ -1,5 +1,6 @@
 """The fields, tabs and login that we add to Locust's web UI; Locust runs in this process."""
 
+import json
 import re
 from pathlib import Path
 from urllib.parse import urljoin
@@ -12,6 +13,7 @@ from loadtest.tests.fake_site import METRICS, FakeSite
 from loadtest.tests.locust_library import WebUI, template_arguments, until
 from locustfile import SHAPES
 from tests.support.origin import response
+from verdict import baseline
 from verdict.judge import FAILED, NOT_IN_RUN, NOT_MEASURED, OK
 from web_ui import tabs
 
@@ -46,10 +48,11 @@ def test_the_page_polls_until_the_run_is_over(ui: WebUI, state: str) -> None:
     assert ui.environment.web_ui
     tabs.add(ui.environment.web_ui, "Tab", [], lambda: [{"name": "row"}])
     ui.runner.state = state
-    answer = ui.stats()
+    stats = ui.stats()
     # At these two states the page would stop polling, and never show the end of the run.
-    assert answer["state"] == ("running" if state in ("cleanup", "stopping") else state)
-    assert [table["key"] for table in answer["extended_stats"]] == ["tab", "compare", "verdict", "caches"]
+    assert stats["state"] == ("running" if state in ("cleanup", "stopping") else state)
+    tables = ["tab", "compare", "baseline", "verdict", "caches"]
+    assert [table["key"] for table in stats["extended_stats"]] == tables
     assert ui.table("tab") == [{"name": "row"}]
 
 
@@ -100,6 +103,25 @@ def test_the_tab_verdict_uses_the_numbers_of_the_form(site: FakeSite, ui: WebUI)
     assert ui.verdict()["the run"][0] == FAILED
 
 
+def test_the_tab_baseline_compares_the_run_so_far(
+    site: FakeSite, ui: WebUI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(baseline, "RUNS", tmp_path)
+    row = {"method": "GET", "name": "/media/*.svg", "num_requests": 99, "num_failures": 0}
+    kept = {"rows": [row | {"median_response_time": 9000, "response_time_percentile_0.95": 9000}]}
+    (tmp_path / "before").mkdir()
+    for name in ("options", *range(1, baseline.ROUNDS + 1)):
+        (tmp_path / "before" / f"{name}.json").write_text(json.dumps(kept))
+    assert ui.table("baseline") == []
+    for name, said in (("after", "no run 'after'.*there are before"), ("../x", "letters, digits")):
+        assert re.search(said, ui.start(baseline=name)["message"])
+    assert ui.start(baseline="before")["success"] is True
+    assert "No row has 20 samples" in ui.table("baseline")[0]["row"]
+    until(lambda: len(ui.table("baseline")) > 1)
+    verdicts = {each["measure"]: each["verdict"] for each in ui.table("baseline")}
+    assert verdicts == {"p50, ms": "better", "p95, ms": "better", "failed, %": "within the spread"}
+
+
 def test_below_a_path_everything_that_the_page_names_is_there(
     site: FakeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,11 +149,11 @@ def with_login(site: FakeSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 def test_every_page_but_the_login_requires_it(with_login: WebUI) -> None:
     shown = ("/", "/stats/report", "/stats/requests", "/caches/csv", "/page.js")
-    answers = {path: with_login.get(path) for path in shown}
+    responses = {path: with_login.get(path) for path in shown}
     for path in ("/swarm", "/stop", "/stats/reset", "/user"):
-        answers[path] = with_login.post(path, {"user_count": "1", "spawn_rate": "1"})
-    assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, 302)
-    assert all(answer.headers["Location"].startswith("/login") for answer in answers.values())
+        responses[path] = with_login.post(path, {"user_count": "1", "spawn_rate": "1"})
+    assert {path: each.status_code for path, each in responses.items()} == dict.fromkeys(responses, 302)
+    assert all(each.headers["Location"].startswith("/login") for each in responses.values())
 
 
 def test_passwords_are_tried_one_at_a_time(with_login: WebUI, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +203,7 @@ def test_the_login_requires_name_and_password(with_login: WebUI, tmp_path: Path)
         form = {"username": name, "password": password}
         assert with_login.post("/login", form).headers["Location"] == "/login"
         assert "Wrong name or password" in with_login.get("/login").get_data(as_text=True)
-    answer = with_login.post("/login", {"username": "locust", "password": right})
-    assert answer.headers["Location"] == "/"
-    assert "SameSite=Strict" in answer.headers["Set-Cookie"]
+    redirect = with_login.post("/login", {"username": "locust", "password": right})
+    assert redirect.headers["Location"] == "/"
+    assert "SameSite=Strict" in redirect.headers["Set-Cookie"]
     assert with_login.stats()["state"] == "ready"

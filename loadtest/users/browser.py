@@ -120,7 +120,7 @@ class Browser(FastHttpUser):
             meta["response_length"] = body.length
             is_new = body.status_code == 200
             etag = body.fields.get("etag", "")
-            answer = checks.Answer(
+            parts = checks.Response(
                 path=path,
                 status=body.status_code,
                 length=body.length,
@@ -131,14 +131,14 @@ class Browser(FastHttpUser):
                 and self.options.misses == options.FAIL,
                 differs=is_new and seen_files.differs(file, etag, body.checksum),
             )
-            fault = checks.answer_fault(answer)
+            fault = checks.response_fault(parts)
             if not fault and examine and is_new:
                 fault = examine(body.content.decode("utf-8", "replace"))
             if fault:
                 response.failure(fault)
                 return False
             if is_new and paths.stored(path):
-                seen_files.remember(file, etag, body.checksum, missed=not checks.is_hit(answer.cache_status))
+                seen_files.remember(file, etag, body.checksum, missed=not checks.is_hit(parts.cache_status))
             if not paths.held(path):  # no client requests it again
                 self.browser_cache.store(url, body.fields)
             return True

@@ -16,7 +16,7 @@ STAGE_PORT = 7230  # the port that the page names to Flash, whichever port the l
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """The checked parts of one response to a GET.
 
     `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
@@ -34,23 +34,23 @@ class Answer:
     differs: bool = False
 
 
-def answer_fault(answer: Answer) -> str | None:
+def response_fault(response: Response) -> str | None:
     """Check the status, the body and the outcomes at the caches."""
-    if answer.status == 404 and answer.path.startswith("/stages/"):
-        return f"{answer.path}: status 404: there is no such stage; name another one, as in --stage=demo"
-    if answer.status not in ((200, 304) if answer.conditional else (200,)):
-        return f"{answer.path}: status {answer.status}"
-    if answer.status == 200 and not answer.length:
-        return f"{answer.path}: empty body"
-    if answer.differs:
-        return f"{answer.path}: the body has changed, but its ETag has not"
-    caches = cache_status.parse(answer.cache_status)
-    hit = is_hit(answer.cache_status)
+    if response.status == 404 and response.path.startswith("/stages/"):
+        return f"{response.path}: status 404: there is no such stage; name another one, as in --stage=demo"
+    if response.status not in ((200, 304) if response.conditional else (200,)):
+        return f"{response.path}: status {response.status}"
+    if response.status == 200 and not response.length:
+        return f"{response.path}: empty body"
+    if response.differs:
+        return f"{response.path}: the body has changed, but its ETag has not"
+    caches = cache_status.parse(response.cache_status)
+    hit = is_hit(response.cache_status)
     reported = ", ".join(str(cache) for cache in caches) or "(missing)"
-    if paths.stored(answer.path) and answer.warm and not hit:
-        return f"{answer.path}: not a hit after warm-up, Cache-Status: {reported}"
-    if paths.passed(answer.path) and hit:
-        return f"{answer.path}: answered by a cache that must pass it, Cache-Status: {reported}"
+    if paths.stored(response.path) and response.warm and not hit:
+        return f"{response.path}: not a hit after warm-up, Cache-Status: {reported}"
+    if paths.passed(response.path) and hit:
+        return f"{response.path}: answered by a cache that must pass it, Cache-Status: {reported}"
     return None
 
 

@@ -105,7 +105,7 @@ class Frontier:
 
 
 class Rules:
-    """What robots.txt says to crawlers of our name. Until there is an answer, nothing is allowed.
+    """What robots.txt says to crawlers of our name. Until there is a response, nothing is allowed.
 
     RFC 9309, 2.3.1: without a file (4xx) everything is allowed; while the server fails, nothing is. Here a
     redirect is not followed, and counts as no file.
@@ -118,14 +118,14 @@ class Rules:
         self._parser = RobotFileParser()
 
     def due(self, now: float) -> bool:
-        """Whether to ask for the file now: at once, then again after PATIENCE until there is an answer."""
+        """Whether to ask for the file now: at once, then again after PATIENCE until there is a response."""
         if self.known or now < self._ask_again:
             return False
         self._ask_again = now + PATIENCE
         return True
 
     def read(self, status: int, text: str) -> None:
-        """Take the answer to the request for the file."""
+        """Take the response to the request for the file."""
         if status >= 500 or status == 429:
             return
         self._parser.parse(text.splitlines() if status < 300 else [])
@@ -234,25 +234,25 @@ class Crawl(OpenModel):
         self.samples.record(row, (time.perf_counter() - began) * 1000, fault, length)
 
     def exchange(self, url: str, address: str) -> tuple[int, str | None]:
-        """Ask, read the answer and its links: bytes of the body, and why it is a failure."""
+        """Ask, read the response and its links: bytes of the body, and why it is a failure."""
         connection = Connection(self.server, self.port, address)
         try:
             fields = {"Host": self.asked, "User-Agent": USER_AGENT, "Connection": "close"}
             fields |= connection.named | {"Accept-Encoding": http_client.ENCODING}
             connection.request("GET", url, headers=fields)
-            answer = connection.getresponse()
-            body = answer.read(LONGEST_BODY)
+            response = connection.getresponse()
+            body = response.read(LONGEST_BODY)
         finally:
             connection.close()
-        report, timing = (answer.getheader(name, "") for name in ("cache-status", "server-timing"))
-        counters.count(table.row_of_crawlers(url), report, timing, answer.status)
+        report, timing = (response.getheader(name, "") for name in ("cache-status", "server-timing"))
+        counters.count(table.row_of_crawlers(url), report, timing, response.status)
         if url == ROBOTS and self.rules:
-            self.rules.read(answer.status, unpacked(body, answer).decode("utf-8", "replace"))
-        elif answer.status < 400:
-            html = answer.headers.get_content_type() == "text/html"
-            text = unpacked(body, answer).decode("utf-8", "replace") if html else ""
-            self.follow(text, url, answer.getheader("location", ""))
-        return len(body), fault_of(answer.status)
+            self.rules.read(response.status, unpacked(body, response).decode("utf-8", "replace"))
+        elif response.status < 400:
+            html = response.headers.get_content_type() == "text/html"
+            text = unpacked(body, response).decode("utf-8", "replace") if html else ""
+            self.follow(text, url, response.getheader("location", ""))
+        return len(body), fault_of(response.status)
 
     def follow(self, text: str, url: str, location: str) -> None:
         """Add the links of a page to the walk, or the target of a redirect."""
@@ -262,9 +262,9 @@ class Crawl(OpenModel):
         self.frontier.add(each for each in found if not self.rules or self.rules.allow(each))
 
 
-def unpacked(body: bytes, answer: http.client.HTTPResponse) -> bytes:
+def unpacked(body: bytes, response: http.client.HTTPResponse) -> bytes:
     """At most LONGEST_BODY bytes of a body, which may be the beginning of one. Raise zlib.error."""
-    if answer.getheader("content-encoding") != http_client.ENCODING:
+    if response.getheader("content-encoding") != http_client.ENCODING:
         return body
     return zlib.decompressobj(http_client.GZIP).decompress(body, LONGEST_BODY)
 

@@ -30,7 +30,7 @@ def instants(rate: float, times: str, chance: random.Random) -> Iterator[float]:
 
 
 class OpenModel(User):
-    """A user who does not wait for answers: one in each process, beside the users of other classes."""
+    """A user who does not wait for responses: one in each process, beside the users of other classes."""
 
     abstract = True
     schedule: Iterator[float]  # the instants after `due`, by the clock time.monotonic

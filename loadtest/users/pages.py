@@ -19,7 +19,7 @@ ROWS = 150  # of Locust's table; further paths share one
 class SiteVisitor(FastHttpUser):
     """Fetches one path of `--paths` after another, from a random one on. A status of 400 or above fails.
 
-    A redirect is not followed: it is the answer of its path.
+    A redirect is not followed: it is the response of its path.
 
     Without `--paths` the class is left out of the run.
     """

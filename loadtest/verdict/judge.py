@@ -253,13 +253,13 @@ def _hits(run: Run, pattern: str, least: float) -> Line:
             responses[outcome] += count
     # A failed sample is not a hit, whichever cache answered.
     bad = sum(row.failures for row in run.rows if row.kind == "GET" and fnmatchcase(row.name, pattern))
-    answers, ratio = responses.total(), hit_ratio(responses, failed=bad)
-    if not answers and not bad:
+    total, ratio = responses.total(), hit_ratio(responses, failed=bad)
+    if not total and not bad:
         return line("-", NOT_MEASURED, "no such response")
-    if ratio >= least and answers > bad:
+    if ratio >= least and total > bad:
         return line(f"{ratio:.1%}", OK)
     rest = ", ".join(f"{outcome} {count}" for outcome, count in sorted(responses.items()))
-    why = f"of {answers} responses: {rest}" + (f"; {bad} failed" if bad else "")
+    why = f"of {total} responses: {rest}" + (f"; {bad} failed" if bad else "")
     return line(f"{ratio:.1%}", FAILED, why)
 
 

@@ -65,10 +65,10 @@ def add_download(
 
 
 def add_route(
-    environment: Environment, web_ui: WebUI, path: str, answer: Callable[[], ResponseReturnValue]
+    environment: Environment, web_ui: WebUI, path: str, respond: Callable[[], ResponseReturnValue]
 ) -> None:
     """Add a URL below the web UI's own, behind its login if it has one."""
     assert environment.parsed_options
     assert web_ui.app
     base: str = environment.parsed_options.web_base_path
-    web_ui.app.add_url_rule(f"{base}/{path}", path, web_ui.auth_required_if_enabled(answer))
+    web_ui.app.add_url_rule(f"{base}/{path}", path, web_ui.auth_required_if_enabled(respond))

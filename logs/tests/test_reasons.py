@@ -26,7 +26,7 @@ def server() -> Iterator[VarnishServer]:
         yield running
 
 
-def answer(
+def sends(
     body: str, status: str = "200 OK", cache_control: str = "s-maxage=1", **fields: str
 ) -> Callable[[Request], bytes]:
     """The backend stays healthy, whatever else it answers."""
@@ -49,16 +49,16 @@ def test_every_rule_and_every_way_of_a_copy_is_told(server: VarnishServer) -> No
         told.append(wait_until(lambda: text if last in (text := tree()) else ""))
         return told[-1]
 
-    backend.answer = answer("page")
+    backend.respond = sends("page")
     miss = ask("/media/a.svg")
     assert miss.index("no usable copy") < miss.index("varnish fetch")
     assert re.search(r"answered 200 after \d+\.\d ms, Cache-Control: s-maxage=1\n", miss)
     assert "kept for 43200 s, and for another 86400 s in case the backend fails" in miss
     assert "a copy that stays fresh for 43200 s" in ask("/media/a.svg")
-    backend.answer = answer("page", cache_control="max-age=9, must-revalidate")
+    backend.respond = sends("page", cache_control="max-age=9, must-revalidate")
     assert "kept for 9 s, and no longer: it must be revalidated" in ask("/strict")
 
-    backend.answer = answer("private")
+    backend.respond = sends("private")
     for path, method, headers, why in (
         ("/admin/", "GET", {}, "this path is never cached"),
         ("/page", "GET", {"cookie": "a=b"}, "a cookie"),
@@ -76,23 +76,23 @@ def test_every_rule_and_every_way_of_a_copy_is_told(server: VarnishServer) -> No
     ask("/again", "classic.localhost", cache_control="no-cache")
     ask("/media/a.svg", if_match='"x"')
     for number, fields in enumerate(({"set_cookie": "a=b"}, {"vary": "*"}, {})):
-        backend.answer = answer("x", cache_control="max-age=9" if fields else "private, max-age=9", **fields)
+        backend.respond = sends("x", cache_control="max-age=9" if fields else "private, max-age=9", **fields)
         ask(f"/not-stored-{number}")
-    backend.answer = answer("x", cache_control="")
+    backend.respond = sends("x", cache_control="")
     ask("/not-stored")
 
     again = ask("/not-stored")
     assert "    the last response could not be stored\n" in again
     assert "not stored; for 120 s requests for this do not wait for each other (hit-for-miss)" in again
-    backend.answer = answer("nothing", "404 Not Found", "no-store")
+    backend.respond = sends("nothing", "404 Not Found", "no-store")
     assert "not stored; each who waits for it asks the backend" in ask("/missing")
 
-    backend.answer = answer("old")
+    backend.respond = sends("old")
     server.request("/renewed")
     server.request("/stale")
     time.sleep(1.2)
     assert re.search(r"expired \d s ago; fetched in the background", ask("/renewed", last="kept for"))
-    backend.answer = answer("broken", "500 Internal Server Error")
+    backend.respond = sends("broken", "500 Internal Server Error")
     assert re.search(r"expired \d s ago; the backend fails", ask("/stale", last="answered 500"))
     assert "varnish fetch again (failed)" in ask("/failed")
 

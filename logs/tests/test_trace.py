@@ -69,7 +69,7 @@ def traced(
         stack.log.side_effect = log
         monkeypatch.setattr(trace, "running", lambda: stack)
         headers = {"x_request_id": ID, "server": "UpStage"} | ({"cache_status": cache} if cache else {})
-        origin.answer = lambda _: response(b"x" * 300_000, **headers)
+        origin.respond = lambda _: response(b"x" * 300_000, **headers)
         ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed one
         places = {"BIND_ADDR": "127.0.0.1", "THEATRES": "second third", "BACKENDS": "backend"}
         for name, value in {**ports, **places, "URL": url, **settings}.items():

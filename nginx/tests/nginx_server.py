@@ -15,7 +15,7 @@ from tests.support.program import Service
 
 NGINX = Path(__file__).resolve().parent.parent
 UPGRADED = (
-    b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"  # a backend's answer
+    b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"  # a backend's response
 )
 SITES = ["localhost", "classic.localhost", "nginx.localhost", "static.localhost"]
 LISTENERS = (
@@ -162,10 +162,10 @@ class NginxServer(Service):
             connection.sendall(b"bravo")
             return int(head.split()[1]), connection.recv(100)
 
-    def answer_all(self, answer: Callable[[Request], bytes]) -> None:
-        """Give every origin the same answer."""
+    def respond_all(self, respond: Callable[[Request], bytes]) -> None:
+        """Let every origin respond so."""
         for origin in self.origins:
-            origin.answer = answer
+            origin.respond = respond
 
     @property
     def requests(self) -> list[Request]:

@@ -41,8 +41,8 @@ def site() -> Iterator[Site]:
 
 
 def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
-    answer = site.request("/%41//b?y=1&x=%2F", HOST, "GET", None, b"", "", **FORGED)
-    assert answer.text == "varnish"
+    got = site.request("/%41//b?y=1&x=%2F", HOST, "GET", None, b"", "", **FORGED)
+    assert got.text == "varnish"
     [request] = site.varnish.requests
     assert "forged" not in str(request.headers)
     assert request.target == "/%41//b?y=1&x=%2F"
@@ -55,7 +55,7 @@ def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
         "forwarded": f'for="127.0.0.1";host="{HOST}";proto=http',
     }
     assert request.headers["x-own-app"] == "yes"
-    assert answer.headers["cache-status"] == "nginx; fwd=uri-miss"
+    assert got.headers["cache-status"] == "nginx; fwd=uri-miss"
 
 
 def test_the_host_that_chose_the_site_is_the_one_that_goes_on(site: Site) -> None:
@@ -108,8 +108,8 @@ def test_what_stays_open_goes_straight_to_the_application(site: Site, upgrade: s
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"])
 def test_what_no_copy_can_answer_goes_straight_to_the_application(site: Site, method: str) -> None:
-    answer = site.request("/any/path?x=1", HOST, method, None, b"word", "", **FORGED)
-    assert (answer.text, answer.headers["cache-status"]) == ("app", "nginx; fwd=method")
+    got = site.request("/any/path?x=1", HOST, method, None, b"word", "", **FORGED)
+    assert (got.text, got.headers["cache-status"]) == ("app", "nginx; fwd=method")
     [request] = site.app.requests
     assert (request.method, request.target, request.body) == (method, "/any/path?x=1", b"word")
     assert request.headers["x-forwarded-host"] == HOST
@@ -120,14 +120,14 @@ def test_what_no_copy_can_answer_goes_straight_to_the_application(site: Site, me
 @pytest.mark.parametrize(("method", "accept"), [("GET", "text/event-stream"), ("POST", "*/*")])
 def test_a_client_that_reads_nothing_holds_no_worker(site: Site, method: str, accept: str) -> None:
     """nginx has taken all 20 MB, which no buffer of the kernel holds."""
-    site.app.answer = lambda _: response(bytes(20_000_000))
+    site.app.respond = lambda _: response(bytes(20_000_000))
     with site.connect() as client:
         head = f"Host: {HOST}\r\nAccept: {accept}\r\nContent-Length: 0"
         client.sendall(f"{method} /large HTTP/1.1\r\n{head}\r\n\r\n".encode())
         wait_until(lambda: "/large" in site.app.sent)
 
 
-def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
+def test_a_response_before_the_end_of_an_upload_arrives(site: Site) -> None:
     """The application reads no body, and closes the connection."""
 
     def refuse(connection: socket.socket) -> None:
@@ -142,8 +142,8 @@ def test_an_answer_before_the_end_of_an_upload_arrives(site: Site) -> None:
         server.origins.append(refuser)
         server.start()
         for _ in range(3):
-            answer = server.request("/", HOST, "POST", body=bytes(900_000))
-            assert (answer.status, answer.text) == (401, "who are you?")
+            got = server.request("/", HOST, "POST", body=bytes(900_000))
+            assert (got.status, got.text) == (401, "who are you?")
 
 
 @pytest.mark.parametrize("with_address", [True, False])
@@ -154,8 +154,8 @@ def test_within_nginx_there_are_no_limits_for_one_client(with_address: bool) -> 
         server.start()
         server.app.delay = 1
         with ThreadPoolExecutor(3) as pool:
-            answers = list(pool.map(lambda _: server.request("/", HOST, "POST").status, range(3)))
-    assert answers == [200] * 3
+            statuses = list(pool.map(lambda _: server.request("/", HOST, "POST").status, range(3)))
+    assert statuses == [200] * 3
 
 
 def test_no_word_of_a_comment_of_the_starter_counts() -> None:
@@ -198,9 +198,9 @@ def test_without_a_cache_under_every_name_and_without_limits_for_locust() -> Non
     with Site(CLIENT_REQUESTS="1", CLIENT_CONNECTIONS="1", HTTPS_REDIRECT="on") as server:
         server.start()
         port = server.load_site_nginx
-        answers = [server.request("/%41", "any.example:8080", port=port) for _ in range(20)]
-        assert {answer.text for answer in answers} == {"app"}
-        assert "cache-status" not in answers[0].headers
+        responses = [server.request("/%41", "any.example:8080", port=port) for _ in range(20)]
+        assert {each.text for each in responses} == {"app"}
+        assert "cache-status" not in responses[0].headers
         [sent] = {(request.target, request.headers["host"]) for request in server.app.requests}
         assert sent == ("/%41", "any.example:8080")
 
@@ -214,7 +214,7 @@ def test_a_redirect_to_its_own_address_is_repaired(site: Site) -> None:
     def moved(request: Request) -> bytes:
         return response(status="302 Found", location=request.headers["x-test"])
 
-    site.answer_all(moved)
+    site.respond_all(moved)
     for method in ("GET", "POST"):
         moved_to = site.request("/", HOST, method, x_test="http://127.0.0.1:5000/x").headers["location"]
         assert moved_to == "/x"
@@ -254,7 +254,7 @@ def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
     def kept(request: Request) -> bytes:
         return response(request.headers["host"].encode(), x_accel_expires="60", cache_status="varnish; hit")
 
-    site.varnish.answer = kept
+    site.varnish.respond = kept
     hosts = ["app.localhost:1", "app.localhost:2", "app.localhost:1", "app.localhost:2"]
     assert [site.request("/kept", host).text for host in hosts] == hosts
     assert len(site.varnish.requests) == 2
@@ -306,7 +306,7 @@ def test_what_scripts_ask_for_has_copies_of_its_own() -> None:
 
     with Site(APP_HEADERS="X-Theme CF-Ray User-Agent") as server:
         server.start()
-        server.varnish.answer = kept
+        server.varnish.respond = kept
         asked = [{}, {"hx_request": "true"}, {"hx_request": "1"}, {"x_theme": "1"}, {"cf_ray": "9"}]
         asked.append({"user_agent": "a browser"})
         for fields in asked * 2:
@@ -333,7 +333,7 @@ def test_a_reload_brings_a_change_of_the_list_of_headers() -> None:
 
 
 def test_what_varnish_has_no_place_for_or_cannot_answer_goes_straight_to_the_application(site: Site) -> None:
-    site.varnish.answer = lambda _: response("", "503 Busy", x_accel_redirect="@straight")
+    site.varnish.respond = lambda _: response("", "503 Busy", x_accel_redirect="@straight")
     assert site.request("/poll?x=1", HOST).text == "app"
     site.varnish.close()
     try:
@@ -348,7 +348,7 @@ def test_what_varnish_has_no_place_for_or_cannot_answer_goes_straight_to_the_app
 @pytest.mark.parametrize(("method", "accept"), [("POST", "*/*"), ("GET", "text/event-stream")])
 def test_an_order_of_the_application_is_not_followed(site: Site, method: str, accept: str) -> None:
     for order in ("/.nginx/health", "@held_open", "/other"):
-        site.app.answer = lambda _, to=order: response("own", x_accel_redirect=to, x_accel_limit_rate="1")
+        site.app.respond = lambda _, to=order: response("own", x_accel_redirect=to, x_accel_limit_rate="1")
         assert site.request("/", HOST, method, accept=accept).text == "own"
 
 
@@ -356,7 +356,7 @@ def test_an_order_of_the_application_is_not_followed(site: Site, method: str, ac
 def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, method: str, accept: str) -> None:
     """Twenty uploads of four clients wait, and one more is refused; UpStage takes its own."""
     go = threading.Event()
-    site.app.answer = lambda _: response("x") if go.wait(30) else b""
+    site.app.respond = lambda _: response("x") if go.wait(30) else b""
     clients = [f"127.0.5.{number}" for number in range(1, 6)]
 
     def upload(host: str, client: str) -> int:
@@ -376,9 +376,9 @@ def test_an_application_that_is_slow_takes_only_its_own_places(site: Site, metho
 def test_an_application_that_is_down_is_told_by_a_page(site: Site, method: str, accept: str) -> None:
     site.app.close()
     try:
-        answer = site.request("/", HOST, method, accept=accept)
-        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
-        assert "This site does not answer" in answer.text
+        got = site.request("/", HOST, method, accept=accept)
+        assert (got.status, got.headers["retry-after"]) == (503, "5")
+        assert "This site does not answer" in got.text
     finally:
         site.app.listen()
 

@@ -19,22 +19,22 @@ TAGS = "media medium-a-png"
 MEDIUM = {"cache_control": "public, no-cache", "x_cache_tags": TAGS}
 
 
-def kept(answer: Response) -> tuple[str | None, str | None]:
+def kept(got: Response) -> tuple[str | None, str | None]:
     """The response's headers for caches: the lifetime and the tags."""
-    return answer.headers.get("cdn-cache-control"), answer.headers.get("x-cache-tags")
+    return got.headers.get("cdn-cache-control"), got.headers.get("x-cache-tags")
 
 
 @pytest.mark.parametrize("status", ["200 OK", "206 Partial Content", "304 Not Modified"])
 def test_caches_in_front_may_keep_media(server: NginxServer, status: str) -> None:
-    server.answer_all(lambda _: response(status=status, **MEDIUM))
-    answer = server.request("/media/a.png")
-    assert kept(answer) == ("max-age=43200", TAGS)
-    assert answer.headers["cache-control"] == "public, no-cache"
+    server.respond_all(lambda _: response(status=status, **MEDIUM))
+    got = server.request("/media/a.png")
+    assert kept(got) == ("max-age=43200", TAGS)
+    assert got.headers["cache-control"] == "public, no-cache"
 
 
 def test_also_those_that_nginx_sends_from_the_disk(server: NginxServer) -> None:
     (server.media / "a.png").write_bytes(b"x" * 100_000)
-    server.answer_all(lambda _: response(x_accel_redirect="/.nginx/media/a.png", **MEDIUM))
+    server.respond_all(lambda _: response(x_accel_redirect="/.nginx/media/a.png", **MEDIUM))
     assert kept(server.request("/media/a.png")) == ("max-age=43200", TAGS)
 
 
@@ -50,26 +50,26 @@ def test_also_those_that_nginx_sends_from_the_disk(server: NginxServer) -> None:
     ],
 )
 def test_they_may_keep_nothing_else(server: NginxServer, path: str, status: str, tags: str) -> None:
-    server.answer_all(lambda _: response(status=status, x_cache_tags=tags))
+    server.respond_all(lambda _: response(status=status, x_cache_tags=tags))
     assert kept(server.request(path)) == (None, None)
 
 
 def test_they_may_not_keep_nginx_s_copy_of_this_second(server: NginxServer) -> None:
     """A purge does not reach it."""
-    server.answer_all(
+    server.respond_all(
         lambda _: response(x_accel_expires="@9999999999", cache_status="varnish; hit", **MEDIUM)
     )
-    answers = [server.request("/media/copy.png") for _ in "12"]
-    assert [answer.headers["cache-status"] for answer in answers] == [
+    responses = [server.request("/media/copy.png") for _ in "12"]
+    assert [each.headers["cache-status"] for each in responses] == [
         "varnish; hit, nginx; fwd=uri-miss",
         "varnish; hit, nginx; hit",
     ]
-    assert [kept(answer)[0] for answer in answers] == ["max-age=43200", None]
+    assert [kept(each)[0] for each in responses] == ["max-age=43200", None]
 
 
 def test_without_the_setting_no_site_mentions_the_tags(fresh: NginxServer) -> None:
     fresh.start()
-    fresh.answer_all(lambda _: response(**MEDIUM))
+    fresh.respond_all(lambda _: response(**MEDIUM))
     for host in ("localhost", "classic.localhost", "nginx.localhost", "static.localhost"):
         assert kept(fresh.request("/media/a.png", host)) == (None, None), host
 
@@ -82,8 +82,8 @@ class Chain:
 
     def file(self) -> tuple[str, bool, Response]:
         """The file, and whether the Varnish in front had it."""
-        answer = request(self.address, "/media/a.png", "localhost", "GET", b"", "", cookie="who=me")
-        return answer.text, len(answer.headers["x-varnish"].split()) == 2, answer
+        got = request(self.address, "/media/a.png", "localhost", "GET", b"", "", cookie="who=me")
+        return got.text, len(got.headers["x-varnish"].split()) == 2, got
 
     def purge(self) -> None:
         for port in self.purges:
@@ -112,7 +112,7 @@ def chain(**settings: str) -> Iterator[Chain]:
         front = Program(command, {"PATH": PATH}, nginx.folder / "front.log")
         stack.callback(front.stop)
         made = Chain(("127.0.0.1", port), [varnish.purge_port, purge], varnish.backend)
-        varnish.backend.answer = lambda _: response("old", **MEDIUM)
+        varnish.backend.respond = lambda _: response("old", **MEDIUM)
         front.wait_for(lambda: request(made.address, "/x").status > 0)
         yield made
 
@@ -125,10 +125,10 @@ def test_by_default_a_varnish_in_front_stores_no_medium() -> None:
 def test_with_the_setting_it_keeps_media_until_they_are_purged_by_tag() -> None:
     with chain(**SETTINGS) as made:
         assert [made.file()[:2] for _ in "12"] == [("old", False), ("old", True)]
-        answer = made.file()[2]
-        assert answer.headers["cache-control"] == "public, no-cache"
-        assert "x-cache-tags" not in answer.headers
-        made.backend.answer = lambda _: response("new", **MEDIUM)
+        got = made.file()[2]
+        assert got.headers["cache-control"] == "public, no-cache"
+        assert "x-cache-tags" not in got.headers
+        made.backend.respond = lambda _: response("new", **MEDIUM)
         assert made.file()[:2] == ("old", True)
         made.purge()
         assert [made.file()[:2] for _ in "12"] == [("new", False), ("new", True)]

@@ -13,9 +13,9 @@ NAMES = SITES[1:]
 def test_a_public_port_answers_as_for_an_unknown_name(server: NginxServer, host: str, path: str) -> None:
     """Neither the site nor its redirect to HTTPS."""
     for port in (server.public, server.https):  # the second one gets plain HTTP
-        answer = server.request(path, host, port=port)
-        assert (answer.status, "COMPARISON_NAMES" in answer.text) == (421, True)
-        assert "location" not in answer.headers
+        response = server.request(path, host, port=port)
+        assert (response.status, "COMPARISON_NAMES" in response.text) == (421, True)
+        assert "location" not in response.headers
     assert not server.requests
 
 

@@ -22,27 +22,27 @@ HEADERS = {
 def varnish_names_the_file(server: NginxServer, forget: None) -> None:
     """Answer as the backend does: a name for a proxy that has the disk, the body for any other."""
 
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         location = request.headers.get("x-accel-media")
         name = request.target.removeprefix("/media/").partition("?")[0]
         if location:
             return response(x_accel_redirect=f"{location}/{name}", **HEADERS)
         return response(b"from Varnish", **HEADERS)
 
-    server.varnish.answer = answer
+    server.varnish.respond = respond
     (server.media / "large").mkdir(exist_ok=True)
     (server.media / "large" / "a.swf").write_bytes(BODY)
 
 
 def test_the_file_comes_from_the_disk_with_the_backends_headers(server: NginxServer) -> None:
-    answer = server.request("/media/large/a.swf?v=1")
-    assert (answer.status, answer.body) == (200, BODY)
-    assert answer.headers["content-length"] == str(len(BODY))
-    assert answer.headers["cache-status"] == "varnish; hit; ttl=9, nginx; fwd=uri-miss; detail=disk"
-    assert "x-accel-redirect" not in answer.headers
+    got = server.request("/media/large/a.swf?v=1")
+    assert (got.status, got.body) == (200, BODY)
+    assert got.headers["content-length"] == str(len(BODY))
+    assert got.headers["cache-status"] == "varnish; hit; ttl=9, nginx; fwd=uri-miss; detail=disk"
+    assert "x-accel-redirect" not in got.headers
     for name, value in HEADERS.items():
         if name != "cache_status":
-            assert answer.headers[name.replace("_", "-")] == value
+            assert got.headers[name.replace("_", "-")] == value
 
 
 def test_nginx_answers_what_it_judges_by_the_standard(server: NginxServer) -> None:
@@ -74,8 +74,8 @@ def test_what_it_would_judge_otherwise_is_for_varnish(server: NginxServer, field
 
 def test_without_the_file_varnish_sends_the_body(server: NginxServer) -> None:
     """The file was just deleted, or this machine has no such disk. Varnish gets the request's own path."""
-    answer = server.request("/media/large/gone%20away.swf?v=1")
-    assert (answer.status, answer.text) == (200, "from Varnish")
+    got = server.request("/media/large/gone%20away.swf?v=1")
+    assert (got.status, got.text) == (200, "from Varnish")
     assert server.varnish.targets == ["/media/large/gone%20away.swf?v=1"] * 2
     assert "x-accel-media" not in server.varnish.requests[1].headers
 
@@ -87,7 +87,7 @@ def test_nothing_outside_the_media_is_sent(server: NginxServer, name: str) -> No
     link.unlink(missing_ok=True)
     link.symlink_to(server.folder / "secret")
     named = {"x_accel_redirect": f"/.nginx/media/{name}"}
-    server.varnish.answer = lambda request: response(
+    server.varnish.respond = lambda request: response(
         "whole", **(named if "x-accel-media" in request.headers else {})
     )
     assert "secret" not in server.request("/media/x.swf").text

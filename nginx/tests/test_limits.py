@@ -23,15 +23,15 @@ SETTINGS = {
 
 def test_a_burst_goes_through_and_what_follows_is_rejected(server: NginxServer) -> None:
     started = time.monotonic()
-    answers = [  # a forged address does not evade the limit
+    responses = [  # a forged address does not evade the limit
         server.request(f"/{number}", source="127.0.0.10", x_forwarded_for=f"192.0.2.{number}")
         for number in range(100)
     ]
-    statuses = Counter(answer.status for answer in answers)
+    statuses = Counter(each.status for each in responses)
     # The burst of ten times the rate, one more request, and those that the rate has allowed since.
     assert 51 <= statuses[200] <= 51 + 5 * (time.monotonic() - started)
-    assert {answer.status for answer in answers[:51]} == {200}
-    rejected = next(answer for answer in answers if answer.status == 429)
+    assert {each.status for each in responses[:51]} == {200}
+    rejected = next(each for each in responses if each.status == 429)
     assert rejected.headers["retry-after"] == "5"
     assert rejected.headers["cache-control"] == "no-store"
     assert rejected.headers["cache-status"] == "nginx; detail=synth"
@@ -65,9 +65,9 @@ def test_only_the_crawlers_port_believes_a_client_what_its_address_is(server: Ng
     listener, source = getattr(server, port), "127.0.0.14"
     forged = "".join(f"{claim}: 198.18.0.3\r\n" for claim in claims).encode()
     asked = message("/claimed").replace(b"\r\n\r\n", b"\r\n" + forged + b"\r\n")
-    answer = server.exchange(asked, listener, source=source)
-    assert answer.status == 200
-    (line,) = wait_until(lambda: server.log_lines(answer.headers["x-request-id"]))
+    got = server.exchange(asked, listener, source=source)
+    assert got.status == 200
+    (line,) = wait_until(lambda: server.log_lines(got.headers["x-request-id"]))
     assert line.startswith(f"{source} ")
     assert server.requests[-1].headers["x-real-ip"] == source
     # A client that begins with the line of the PROXY protocol is not heard at all.
@@ -81,7 +81,7 @@ def test_only_the_crawlers_port_believes_a_client_what_its_address_is(server: Ng
 def release(server: NginxServer) -> Iterator[threading.Event]:
     """Let no origin answer until the event is set."""
     event = threading.Event()
-    server.answer_all(lambda _: response("x") if event.wait(30) else b"")
+    server.respond_all(lambda _: response("x") if event.wait(30) else b"")
     yield event
     event.set()
 
@@ -89,13 +89,13 @@ def release(server: NginxServer) -> Iterator[threading.Event]:
 def crowd(
     server: NginxServer, release: threading.Event, count: int, served: int, host: str, source: str, port: int
 ) -> Counter[int]:
-    """Send requests at once, release the answers when `served` have arrived; return the statuses."""
+    """Send requests at once, release the responses when `served` have arrived; return the statuses."""
     with ThreadPoolExecutor(count) as pool:
         asked = [pool.submit(server.request, "/crowd", host, port=port, source=source) for _ in range(count)]
         wait_until(lambda: len(server.requests) == served)
-        wait_until(lambda: sum(answer.done() for answer in asked) == count - served)
+        wait_until(lambda: sum(each.done() for each in asked) == count - served)
         release.set()
-        return Counter(answer.result().status for answer in asked)
+        return Counter(each.result().status for each in asked)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_requests_of_one_client_in_progress_are_limited(
 def test_classic_has_the_hundred_connections_of_the_article(release: threading.Event) -> None:
     with NginxServer() as server:
         server.start()
-        server.varnish_tcp.answer = lambda _: response("x") if release.wait(60) else b""
+        server.varnish_tcp.respond = lambda _: response("x") if release.wait(60) else b""
         ended = crowd(server, release, 110, 100, "classic.localhost", "127.0.0.1", server.public)
     assert ended == Counter({200: 100, 429: 10})
 
@@ -139,7 +139,7 @@ def test_guessing_passwords_is_slow(server: NginxServer, number: int, path: str)
 
 
 def test_websockets_are_counted_apart_from_requests(server: NginxServer) -> None:
-    server.backend.answer = lambda _: UPGRADED
+    server.backend.respond = lambda _: UPGRADED
     source, opened, statuses = "127.0.0.13", [], []
     for _ in range(30):
         connection = server.connect(source=source)

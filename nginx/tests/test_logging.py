@@ -31,7 +31,7 @@ def test_a_line_of_the_log_is_one_line(server: NginxServer) -> None:
 
 @pytest.mark.parametrize("host", SITES)
 def test_server_timing_has_a_member_of_each_server(server: NginxServer, host: str) -> None:
-    server.answer_all(lambda _: response("x", server_timing='varnish;desc="hit"'))
+    server.respond_all(lambda _: response("x", server_timing='varnish;desc="hit"'))
     timing = server.request("/timed", host).headers["server-timing"]
     desc = "miss" if host == "localhost" else "pass"
     assert re.fullmatch(rf'varnish;desc="hit", nginx;desc="{desc}";dur=\d+', timing)
@@ -44,7 +44,7 @@ def test_the_milliseconds_of_server_timing_are_true(server: NginxServer) -> None
         time.sleep(float(request.target[1:]))
         return response("x")
 
-    server.backend.answer = slow
+    server.backend.respond = slow
     for seconds in (0.05, 1.1):
         began = time.monotonic()
         timing = server.request(f"/{seconds}", "nginx.localhost").headers["server-timing"]

@@ -16,7 +16,7 @@ from tests.support.wait import wait_until
 def kept_for(seconds: int) -> Callable[[Request], bytes]:
     """A response that Varnish lets nginx keep until that many seconds after the end of this one."""
 
-    def answer(_: Request) -> bytes:
+    def respond(_: Request) -> bytes:
         return response(
             f"{time.time()}",
             x_accel_expires=f"@{int(time.time()) + seconds}",
@@ -26,17 +26,17 @@ def kept_for(seconds: int) -> Callable[[Request], bytes]:
             etag='"tag"',
         )
 
-    return answer
+    return respond
 
 
 @pytest.fixture(autouse=True)
 def varnish_allows_it(server: NginxServer, forget: None) -> None:
     """Varnish lets nginx keep every response for longer than a test takes, so each test has its own URL."""
-    server.varnish.answer = kept_for(60)
+    server.varnish.respond = kept_for(60)
 
 
 def test_a_conditional_request_without_a_copy_is_varnishs_to_answer(server: NginxServer) -> None:
-    server.varnish.answer = lambda _: response(status="304 Not Modified")
+    server.varnish.respond = lambda _: response(status="304 Not Modified")
     fields = {
         "If-None-Match": '"x", "tag"',
         "If-Modified-Since": "Wed, 25 Nov 2026 10:00:00 GMT",
@@ -48,7 +48,7 @@ def test_a_conditional_request_without_a_copy_is_varnishs_to_answer(server: Ngin
     assert asked.status == 304
     [received] = server.varnish.requests
     assert {name: received.headers[name.lower()] for name in fields} == fields
-    server.varnish.answer = kept_for(60)
+    server.varnish.respond = kept_for(60)
     assert server.request("/conditional").status == 200  # nginx has not kept the 304
 
 
@@ -58,20 +58,20 @@ def begin_a_second() -> None:
 
 
 def test_a_crowd_is_one_request(server: NginxServer) -> None:
-    answers = [server.request("/stages/demo") for _ in range(50)]
-    assert len({answer.text for answer in answers}) == len(server.varnish.requests) == 1
-    assert [answer.headers["cache-status"] for answer in answers[:2]] == [
+    responses = [server.request("/stages/demo") for _ in range(50)]
+    assert len({each.text for each in responses}) == len(server.varnish.requests) == 1
+    assert [each.headers["cache-status"] for each in responses[:2]] == [
         "varnish; hit; ttl=9, nginx; fwd=uri-miss",
         "varnish; hit; ttl=9, nginx; hit",
     ]
-    timings = [re.sub(r"\d+$", "0", answer.headers["server-timing"]) for answer in answers[:2]]
+    timings = [re.sub(r"\d+$", "0", each.headers["server-timing"]) for each in responses[:2]]
     assert timings == ['varnish;desc="hit", nginx;desc="miss";dur=0', 'nginx;desc="hit";dur=0']
-    assert "x-accel-expires" not in answers[1].headers
-    assert answers[0].headers["x-request-id"] != answers[1].headers["x-request-id"]
+    assert "x-accel-expires" not in responses[1].headers
+    assert responses[0].headers["x-request-id"] != responses[1].headers["x-request-id"]
 
 
 def test_a_response_is_stale_after_its_second(server: NginxServer) -> None:
-    server.varnish.answer = kept_for(0)
+    server.varnish.respond = kept_for(0)
     first = server.request("/second")
     begin_a_second()
     second = server.request("/second")
@@ -79,8 +79,8 @@ def test_a_response_is_stale_after_its_second(server: NginxServer) -> None:
     assert second.text != first.text
 
 
-def test_no_answer_is_ever_older_than_a_second(server: NginxServer) -> None:
-    server.varnish.answer = kept_for(0)
+def test_no_response_is_ever_older_than_a_second(server: NginxServer) -> None:
+    server.varnish.respond = kept_for(0)
     oldest, until, asked = 0.0, time.time() + 2.3, 0
     while (now := time.time()) < until:
         made = float(server.request("/clock", port=server.load).text)
@@ -107,20 +107,20 @@ def test_credentials_a_range_and_the_workshop_bypass_the_cache(
     path = f"{path}?{'+'.join(headers)}"
     server.request(path)  # another client
     for _ in range(2):
-        answer = server.request(path, **headers)  # type: ignore[arg-type]
+        got = server.request(path, **headers)  # type: ignore[arg-type]
     assert len(server.varnish.requests) == 3
-    assert answer.headers["cache-status"].endswith("nginx; fwd=bypass")
+    assert got.headers["cache-status"].endswith("nginx; fwd=bypass")
     assert headers.items() <= server.varnish.requests[-1].headers.items()
 
 
 def test_the_cookie_that_every_visitor_has_keeps_no_copy_away(server: NginxServer) -> None:
     for cookie in ("upstage_seen=1", "upstage_seen=1", "upstage_seen=1; who=me"):
-        answer = server.request("/visited", cookie=cookie)
+        got = server.request("/visited", cookie=cookie)
     assert [request.headers["cookie"] for request in server.varnish.requests] == [
         "upstage_seen=1",
         "upstage_seen=1; who=me",
     ]
-    assert answer.headers["cache-status"].endswith("nginx; fwd=bypass")
+    assert got.headers["cache-status"].endswith("nginx; fwd=bypass")
 
 
 def test_only_get_is_cached(server: NginxServer) -> None:
@@ -132,14 +132,14 @@ def test_only_get_is_cached(server: NginxServer) -> None:
 
 def test_nothing_is_kept_unless_varnish_allows_it(server: NginxServer) -> None:
     lasting = {"cache_control": "max-age=3600", "expires": "Thu, 31 Dec 2099 00:00:00 GMT"}
-    server.varnish.answer = lambda _: response("x", **lasting)
+    server.varnish.respond = lambda _: response("x", **lasting)
     for _ in range(3):
         assert server.request("/silent").headers["cache-status"] == "nginx; fwd=uri-miss"
     assert len(server.varnish.requests) == 3
 
 
 def test_a_response_that_sets_a_cookie_is_not_kept(server: NginxServer) -> None:
-    server.varnish.answer = lambda _: response("x", x_accel_expires="60", set_cookie="a=b")
+    server.varnish.respond = lambda _: response("x", x_accel_expires="60", set_cookie="a=b")
     for _ in range(3):
         server.request("/cookie")
     assert len(server.varnish.requests) == 3
@@ -153,7 +153,7 @@ def test_hosts_and_queries_are_kept_apart(server: NginxServer) -> None:
 
 
 def test_the_variants_of_a_response_are_kept_apart(server: NginxServer) -> None:
-    server.varnish.answer = lambda request: response(
+    server.varnish.respond = lambda request: response(
         request.headers.get("accept-encoding", ""), x_accel_expires="60", vary="Accept-Encoding"
     )
     for _ in range(2):
@@ -172,7 +172,7 @@ def test_conditional_requests_are_for_varnish(server: NginxServer) -> None:
 @pytest.mark.parametrize("host", ["classic.localhost", "nginx.localhost"])
 def test_the_other_sites_have_no_cache(server: NginxServer, host: str) -> None:
     for origin in (server.varnish_tcp, server.backend):
-        origin.answer = server.varnish.answer
+        origin.respond = server.varnish.respond
     for _ in range(3):
         assert server.request("/none", host).headers["cache-status"] == "varnish; hit; ttl=9"
     assert len(server.varnish_tcp.requests) + len(server.backend.requests) == 3
@@ -185,7 +185,7 @@ def test_a_slow_reader_does_not_hold_varnish() -> None:
         small = f"listen {server.address}:{server.public} sndbuf=4k;"
         server.edit("sites/unknown.conf", "include listeners/http.conf;", small)
         server.start()
-        server.varnish.answer = lambda _: response("x" * 80_000)
+        server.varnish.respond = lambda _: response("x" * 80_000)
         with socket.socket() as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
             slow.connect((server.address, server.public))

@@ -100,7 +100,7 @@ VARNISH = {
 @pytest.mark.parametrize(("said", "answered"), VARNISH.items())
 def test_what_varnish_says_is_counted(nginx: Observed, said: str, answered: str, host: str) -> None:
     timing = {"server_timing": f'varnish;desc="{said}"'} if said else {}
-    nginx.answer_all(lambda _: response("x", **timing))
+    nginx.respond_all(lambda _: response("x", **timing))
     site = "upstage.localhost" if host == "localhost" else host
     path = f"/media/{said}.svg"
     assert nginx.classified(path, host) == f"{site} media 200 anonymous {answered}"
@@ -128,7 +128,7 @@ def test_the_kind_is_the_class_of_the_path(nginx: Observed, path: str, kind: str
 
 
 def test_a_websocket(nginx: Observed) -> None:
-    nginx.backend.answer = lambda _: UPGRADED
+    nginx.backend.respond = lambda _: UPGRADED
     with nginx.connect() as client:
         client.sendall(
             b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
@@ -162,7 +162,7 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
     delay, given = float(options.pop("delay", "0")), options.pop("traceparent", "")
     for origin in (nginx.varnish, nginx.backend):
         origin.delay = delay
-        origin.answer = lambda _: response("x", **options)
+        origin.respond = lambda _: response("x", **options)
     nginx.request(path, "localhost", "GET", nginx.load, b"", "", traceparent=given)
     wait_until(nginx.lines)  # it comes before the second one
     nginx.request("/stages/last", "localhost", "GET", nginx.load, b"", "", traceparent=GIVEN)
@@ -182,7 +182,7 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
 
 
 def test_nginxs_own_copies_and_upstage_without_varnish(nginx: Observed) -> None:
-    nginx.varnish.answer = lambda _: response("x", server_timing=HIT, x_accel_expires="60")
+    nginx.varnish.respond = lambda _: response("x", server_timing=HIT, x_accel_expires="60")
     assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 anonymous varnish:hit"
     assert nginx.classified("/stages/kept") == "upstage.localhost stage 200 anonymous nginx:hit"
     nginx.varnish.close()
@@ -204,7 +204,7 @@ def test_files_that_nginx_reads_from_the_disk(nginx: Observed) -> None:
             x_accel_redirect="/.nginx/media/large.svg", server_timing=HIT, content_type="image/svg+xml"
         )
 
-    nginx.varnish.answer = elsewhere
+    nginx.varnish.respond = elsewhere
     assert nginx.classified("/media/large.svg") == "upstage.localhost media 200 anonymous nginx:disk"
     assert (
         nginx.classified("/media/large.svg", "static.localhost")
@@ -216,7 +216,7 @@ def test_files_that_nginx_reads_from_the_disk(nginx: Observed) -> None:
     )
 
 
-def test_nginxs_own_answers(nginx: Observed) -> None:
+def test_nginxs_own_responses(nginx: Observed) -> None:
     assert nginx.classified("/media/a", "evil.example") == "_ media 421 anonymous nginx:synth"
     logins = [nginx.classified("/admin/login", method="POST") for _ in range(3)]
     assert logins[2] == "upstage.localhost admin 429 anonymous nginx:synth"

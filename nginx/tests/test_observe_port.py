@@ -14,10 +14,8 @@ def test_the_last_traces_come_from_the_exporter(server: NginxServer) -> None:
     assert server.request("/traces/x", port=server.observe).text == "prometheus"
     assert server.request("/traces", method="POST", port=server.observe).status == 405
     for origin in ("cross-site", "same-site"):
-        answer = server.request(
-            "/traces", port=server.observe, sec_fetch_site=origin, sec_fetch_mode="navigate"
-        )
-        assert answer.status == 403
+        got = server.request("/traces", port=server.observe, sec_fetch_site=origin, sec_fetch_mode="navigate")
+        assert got.status == 403
     assert server.exporter.targets == ["/traces"]
 
 
@@ -35,8 +33,8 @@ def test_the_last_traces_come_from_the_exporter(server: NginxServer) -> None:
     ],
 )
 def test_only_names_of_this_machine_reach_prometheus(server: NginxServer, host: str, status: int) -> None:
-    answer = server.request("/api/v1/query?query=up", host, port=server.observe)
-    assert answer.status == status
+    got = server.request("/api/v1/query?query=up", host, port=server.observe)
+    assert got.status == status
     assert server.prometheus.targets == (["/api/v1/query?query=up"] if status == 200 else [])
 
 
@@ -55,7 +53,7 @@ def test_only_names_of_this_machine_reach_prometheus(server: NginxServer, host: 
     ],
 )
 def test_only_questions_reach_prometheus(server: NginxServer, method: str, path: str, status: int) -> None:
-    server.prometheus.answer = lambda request: response("" if request.method == "HEAD" else "x")
+    server.prometheus.respond = lambda request: response("" if request.method == "HEAD" else "x")
     assert server.request(path, method=method, port=server.observe).status == status
     assert len(server.prometheus.requests) == (status == 200)
 
@@ -75,14 +73,14 @@ def test_only_questions_reach_prometheus(server: NginxServer, method: str, path:
 def test_pages_of_other_sites_may_only_lead_here(
     server: NginxServer, origin: str, mode: str, path: str, status: int
 ) -> None:
-    answer = server.request(path, port=server.observe, sec_fetch_site=origin, sec_fetch_mode=mode)
-    assert answer.status == status
+    got = server.request(path, port=server.observe, sec_fetch_site=origin, sec_fetch_mode=mode)
+    assert got.status == status
     assert len(server.prometheus.requests) == (status == 200)
 
 
 def test_the_page_may_use_its_own_scripts_and_styles_alone(server: NginxServer) -> None:
-    answer = server.request("/", port=server.observe)
-    assert (answer.status, answer.headers["location"]) == (302, "/user/")
+    got = server.request("/", port=server.observe)
+    assert (got.status, got.headers["location"]) == (302, "/user/")
     for path, allowed in (
         ("/user/", "default-src 'self';"),
         ("/graph", "script-src 'self' 'unsafe-inline';"),
@@ -96,18 +94,18 @@ def test_the_page_may_use_its_own_scripts_and_styles_alone(server: NginxServer) 
 
 @pytest.mark.parametrize("host", ["localhost", "a.localhost", "[::1]"])
 def test_a_lesson_is_on_the_port_of_the_stack(server: NginxServer, host: str) -> None:
-    answer = server.request("/lessons/01-first-hit", f"{host}:9090", port=server.observe)
-    assert (answer.status, answer.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
+    got = server.request("/lessons/01-first-hit", f"{host}:9090", port=server.observe)
+    assert (got.status, got.headers["location"]) == (302, f"http://{host}:8080/lessons/01-first-hit")
     assert server.prometheus.targets == []
 
 
 def test_prometheus_may_come_and_go(server: NginxServer) -> None:
     server.prometheus.close()
     try:
-        answer = server.request("/user/", port=server.observe)
+        got = server.request("/user/", port=server.observe)
     finally:
         server.prometheus.listen()
-    assert (answer.status, answer.text) == (503, "Prometheus does not answer.\n")
+    assert (got.status, got.text) == (503, "Prometheus does not answer.\n")
     assert server.request("/user/", port=server.observe).status == 200
 
 

@@ -17,27 +17,27 @@ CLIENT = "203.0.113.7"
 
 
 def asked(server: NginxServer, source: str, scheme: str, client: str = CLIENT) -> Response:
-    """The answer to what a proxy passes on; in front of the client is what that claims itself."""
+    """The response to what a proxy passes on; in front of the client is what that claims itself."""
     stated = f"198.51.100.9, {client}"
     return server.request("/", source=source, x_forwarded_for=stated, x_forwarded_proto=scheme)
 
 
 @pytest.mark.parametrize("scheme", ["https", "wss", "HTTPS", "https, http"])
 def test_a_trusted_proxy_states_the_client_and_the_scheme(server: NginxServer, scheme: str) -> None:
-    answer = asked(server, PROXY, scheme)
-    assert (answer.status, answer.headers["strict-transport-security"]) == (200, "max-age=86400")
+    response = asked(server, PROXY, scheme)
+    assert (response.status, response.headers["strict-transport-security"]) == (200, "max-age=86400")
     headers = server.varnish.requests[-1].headers
     assert (headers["x-real-ip"], headers["x-forwarded-for"]) == (CLIENT, CLIENT)
     assert headers["x-forwarded-proto"] == "https"
-    [line] = wait_until(lambda: server.log_lines(answer.headers["x-request-id"]))
+    [line] = wait_until(lambda: server.log_lines(response.headers["x-request-id"]))
     assert line.startswith(f"{CLIENT} ")
 
 
 def test_a_redirect_leads_to_the_proxys_own_port(server: NginxServer) -> None:
     assert asked(server, "127.9.1.1", "http").headers["location"] == "https://localhost/"
     # Another client says the same, and is not believed.
-    answer = asked(server, OTHER, "https")
-    assert (answer.status, answer.headers["location"]) == (308, "https://localhost:8443/")
+    response = asked(server, OTHER, "https")
+    assert (response.status, response.headers["location"]) == (308, "https://localhost:8443/")
 
 
 def test_limits_count_the_client_behind_the_proxy(server: NginxServer) -> None:

@@ -17,8 +17,8 @@ def test_a_reload_under_load_brings_the_new_files_and_loses_no_request(fresh: Ng
         """Ask until it is done; return how often."""
         asked = 0
         while not done.is_set():
-            answer = fresh.request("/", port=fresh.load)
-            assert answer.status == 200, answer
+            response = fresh.request("/", port=fresh.load)
+            assert response.status == 200, response
             asked += 1
             time.sleep(0.01)  # each request costs a port for a minute
         return asked
@@ -30,8 +30,8 @@ def test_a_reload_under_load_brings_the_new_files_and_loses_no_request(fresh: Ng
                 fresh.edit("sites/common.conf", f"return {old};", f"return {new};")
                 reloaded = fresh.run_script("reload.sh")
                 assert (reloaded.returncode, reloaded.stdout) == (0, "")
-                answers = {fresh.request("/.nginx/health").text for _ in range(50)}  # from every worker
-                assert answers == {new.removeprefix("200 ")}
+                responses = {fresh.request("/.nginx/health").text for _ in range(50)}  # from every worker
+                assert responses == {new.removeprefix("200 ")}
         finally:
             done.set()
     assert min(client.result() for client in clients) > 10

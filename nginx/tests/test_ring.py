@@ -28,9 +28,9 @@ class Ring(NginxServer):
 
     def places(self, files: list[str] = FILES) -> dict[str, str]:
         """Which Varnish answers for each file; none fails."""
-        answers = {file: self.request(file, port=self.load) for file in files}
-        assert {answer.status for answer in answers.values()} == {200}
-        return {file: answer.text for file, answer in answers.items()}
+        responses = {file: self.request(file, port=self.load) for file in files}
+        assert {each.status for each in responses.values()} == {200}
+        return {file: got.text for file, got in responses.items()}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_a_varnish_more_takes_its_share_from_the_others_and_costs_no_held_connec
     with Ring([Origin("varnish-1"), Origin("varnish-2")]) as growing:
         growing.start()
         before = growing.places()
-        growing.backend.answer = lambda _: UPGRADED
+        growing.backend.respond = lambda _: UPGRADED
         with (
             growing.connect(growing.stage) as stage,
             growing.connect() as web,
@@ -83,7 +83,7 @@ def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
     """Each Varnish gets more slow pages than nginx waits for, and none counts as lost."""
     before = ring.places(FILES[:40])
 
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         if request.target.startswith("/slow"):
             time.sleep(5)
         return response(before.get(request.target, ""))
@@ -91,7 +91,7 @@ def test_slow_pages_cost_no_file_its_varnish(ring: Ring) -> None:
     ring.backend.delay = 5
     for varnish in ring.varnishes:
         varnish.forget()
-        varnish.answer = answer
+        varnish.respond = respond
     with ThreadPoolExecutor(12) as pool:
         slow = [pool.submit(ring.request, f"/slow/{number}", port=ring.load) for number in range(12)]
         while not all(page.done() for page in slow):
@@ -116,14 +116,14 @@ def test_a_lost_varnish_moves_its_own_files_only(ring: Ring) -> None:
 def test_a_varnish_that_may_not_ask_the_backend_is_passed_over(ring: Ring) -> None:
     before = ring.places(FILES[:40])
     cut_off, others = ring.varnishes[0], {"varnish-2", "varnish-3"}
-    cut_off.answer = lambda _: response("curtain", "502 Bad Gateway")
+    cut_off.respond = lambda _: response("curtain", "502 Bad Gateway")
     for varnish in ring.varnishes[1:]:
-        varnish.answer = lambda _, name=varnish.name: response(name)
+        varnish.respond = lambda _, name=varnish.name: response(name)
     found = ring.places(FILES[:40])
     assert {found[file] for file, place in before.items() if place == cut_off.name} <= others
-    ring.varnishes[1].answer = ring.varnishes[2].answer = cut_off.answer
-    answer = ring.request("/", port=ring.load)
-    assert (answer.status, answer.text) == (502, "curtain")
+    ring.varnishes[1].respond = ring.varnishes[2].respond = cut_off.respond
+    got = ring.request("/", port=ring.load)
+    assert (got.status, got.text) == (502, "curtain")
 
 
 def test_a_stuck_varnish_costs_its_files_two_seconds(ring: Ring) -> None:

@@ -27,8 +27,8 @@ def test_a_space_before_the_colon_hides_no_length(server: NginxServer) -> None:
 @pytest.mark.parametrize("host", SITES)
 def test_without_a_fault_there_is_no_note(server: NginxServer, host: str) -> None:
     """A page that asks for it every two seconds must not fill the logs."""
-    answer = server.request("/.nginx/fault", host)
-    assert (answer.status, answer.text) == (204, "")
+    got = server.request("/.nginx/fault", host)
+    assert (got.status, got.text) == (204, "")
     server.request(f"/later-at-{host}", host)  # lines wait for a second
     wait_until(lambda: server.log_lines(f"/later-at-{host}"))
     assert not server.log_lines(r"/\.nginx/fault")
@@ -36,7 +36,7 @@ def test_without_a_fault_there_is_no_note(server: NginxServer, host: str) -> Non
 
 @pytest.mark.parametrize("host", SITES)
 def test_a_websocket_goes_to_the_backend_on_every_site(server: NginxServer, host: str) -> None:
-    server.backend.answer = lambda _: UPGRADED
+    server.backend.respond = lambda _: UPGRADED
     assert server.websocket("/ws", host) == (101, b"BRAVO")
     (received,) = server.backend.requests
     assert received.headers["upgrade"] == "websocket"
@@ -46,15 +46,15 @@ def test_a_websocket_goes_to_the_backend_on_every_site(server: NginxServer, host
 
 def test_the_backend_judges_a_handshake_and_only_http_1_1_has_one(server: NginxServer) -> None:
     refusal = response("x", "426 Upgrade Required", upgrade="websocket", connection="close")
-    server.backend.answer = lambda _: refusal
+    server.backend.respond = lambda _: refusal
     asked = b"GET /ws HTTP/%s\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     for version, forwarded, back in ((b"1.1", "websocket", "websocket"), (b"1.0", None, None)):
         with server.connect() as client:
             client.sendall(asked % version)
-            answer = receive(client)
+            got = receive(client)
         assert server.backend.requests[-1].headers.get("upgrade") == forwarded
-        assert answer.headers.get("upgrade") == back
-        assert ("upgrade" in answer.headers["connection"]) == (back is not None)
+        assert got.headers.get("upgrade") == back
+        assert ("upgrade" in got.headers["connection"]) == (back is not None)
 
 
 def test_connections_are_kept_except_on_classic(server: NginxServer) -> None:

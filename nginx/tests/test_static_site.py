@@ -45,22 +45,22 @@ def media(server: NginxServer) -> Path:
 @pytest.fixture(autouse=True)
 def backend_says_404(server: NginxServer, forget: None) -> None:
     """Answer as the real backend does for an unknown file."""
-    server.backend.answer = lambda _: response("the backend's page", "404 Not Found")
+    server.backend.respond = lambda _: response("the backend's page", "404 Not Found")
 
 
 @pytest.mark.parametrize(("path", "kind"), [*KINDS.items(), ("thumb/a.png", "image/png")])
 def test_media_come_from_the_disk_with_the_backends_headers(
     server: NginxServer, path: str, kind: str
 ) -> None:
-    answer = server.request(f"/media/{path}?v=1", HOST)
-    assert answer.status == 200
-    assert answer.text == path.removeprefix("thumb/") * 500
-    assert answer.headers["content-type"] == kind
-    assert answer.headers["cache-control"] == "public, no-cache"
-    assert "sandbox" in answer.headers["content-security-policy"]
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["x-request-id"]
-    assert 'nginx;desc="disk"' in answer.headers["server-timing"]
+    got = server.request(f"/media/{path}?v=1", HOST)
+    assert got.status == 200
+    assert got.text == path.removeprefix("thumb/") * 500
+    assert got.headers["content-type"] == kind
+    assert got.headers["cache-control"] == "public, no-cache"
+    assert "sandbox" in got.headers["content-security-policy"]
+    assert got.headers["x-content-type-options"] == "nosniff"
+    assert got.headers["x-request-id"]
+    assert 'nginx;desc="disk"' in got.headers["server-timing"]
     assert server.backend.requests == []
 
 
@@ -96,11 +96,11 @@ def test_validators_and_ranges(server: NginxServer) -> None:
     ],
 )
 def test_anything_but_a_published_file_is_left_to_the_backend(server: NginxServer, path: str) -> None:
-    answer = server.request(path, HOST)
-    assert "SECRET" not in answer.text
-    assert answer.status in (400, 404)
-    if answer.status == 404:
-        assert answer.text == "the backend's page"
+    got = server.request(path, HOST)
+    assert "SECRET" not in got.text
+    assert got.status in (400, 404)
+    if got.status == 404:
+        assert got.text == "the backend's page"
         assert not re.search(r"//|/\.\.?/|%", server.backend.requests[0].target)  # in one spelling
 
 
@@ -120,19 +120,19 @@ def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None
     link.symlink_to(fresh.folder / "one")
     fresh.settings["MEDIA_FOLDER"] = str(link)
     fresh.start()
-    fresh.varnish.answer = lambda _: response(x_accel_redirect="/.nginx/media/a.png")
+    fresh.varnish.respond = lambda _: response(x_accel_redirect="/.nginx/media/a.png")
 
-    def answers() -> set[str]:
+    def texts() -> set[str]:
         return {fresh.request("/media/a.png", host).text for host in (HOST, "localhost")}
 
-    assert answers() == {"one"}
+    assert texts() == {"one"}
     (link_folder / "new").symlink_to(fresh.folder / "two")
     (link_folder / "new").replace(link)
-    assert answers() == {"two"}
+    assert texts() == {"two"}
     (fresh.folder / "two" / "a.png").unlink()
     # A link below it is not followed.
     (fresh.folder / "two" / "a.png").symlink_to(fresh.folder / "one" / "a.png")
-    assert "one" not in answers()
+    assert "one" not in texts()
 
 
 def test_a_machine_without_the_media_says_so(fresh: NginxServer) -> None:
@@ -140,7 +140,7 @@ def test_a_machine_without_the_media_says_so(fresh: NginxServer) -> None:
     fresh.settings["MEDIA_FOLDER"] = "off"
     fresh.start()
     for path in ("/", "/media/a.png"):
-        answer = fresh.request(path, HOST)
-        assert (answer.status, "no copy of the media" in answer.text) == (421, True)
+        got = fresh.request(path, HOST)
+        assert (got.status, "no copy of the media" in got.text) == (421, True)
     fresh.request("/media/a.png", "localhost")
     assert "x-accel-media" not in fresh.varnish.requests[-1].headers

@@ -62,9 +62,9 @@ def test_direct_on_two_ports_and_never_with_all_of_nginxs_connections(fresh: Ngi
 
 
 def test_direct_is_no_site_of_the_other_ports(server: NginxServer) -> None:
-    answer = server.request("/", "direct.localhost")
-    assert answer.status == 421
-    assert "make up EXTRAS=direct" in answer.text
+    response = server.request("/", "direct.localhost")
+    assert response.status == 421
+    assert "make up EXTRAS=direct" in response.text
     assert not server.requests
 
 

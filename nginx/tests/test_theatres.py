@@ -51,7 +51,7 @@ def test_a_theatre_has_the_default_site_with_its_own_backend(
 
 
 def test_large_media_come_from_the_theatres_own_folder(server: NginxServer) -> None:
-    server.varnish.answer = lambda _: response(x_accel_redirect="/.nginx/media/large.swf")
+    server.varnish.respond = lambda _: response(x_accel_redirect="/.nginx/media/large.swf")
     for name in ("media", "the theatres/second/media", "the theatres/third-hall/media"):
         folder = server.folder / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,8 +80,8 @@ def test_a_stopped_theatre_is_503_and_costs_the_others_nothing(fresh: NginxServe
 
 def test_the_list_may_change_while_nginx_runs(fresh: NginxServer) -> None:
     def sites() -> dict[str, str | int]:
-        answers = {name: fresh.request("/ws", f"{name}.localhost") for name in NAMES}
-        return {name: each.text if each.status == 200 else each.status for name, each in answers.items()}
+        responses = {name: fresh.request("/ws", f"{name}.localhost") for name in NAMES}
+        return {name: each.text if each.status == 200 else each.status for name, each in responses.items()}
 
     def become(expected: dict[str, str | int]) -> None:
         # For a moment the old workers take connections, too.

@@ -81,7 +81,7 @@ def test_a_body_that_is_slow_but_steady_arrives(server: NginxServer) -> None:
 
 
 def test_a_reader_that_stops_is_cut_with_a_reset(server: NginxServer) -> None:
-    server.varnish.answer = lambda _: response(b"x" * 20_000_000)
+    server.varnish.respond = lambda _: response(b"x" * 20_000_000)
     with server.connect() as connection:
         connection.sendall(b"GET /unread HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_until(lambda: server.log_lines("/unread"))

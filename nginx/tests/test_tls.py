@@ -142,20 +142,20 @@ def test_the_upstream_learns_of_https(server: NginxServer) -> None:
 
 
 def test_plain_http_on_the_port_of_https_is_redirected_to_https(server: NginxServer) -> None:
-    answer = server.request("/stages/demo?a=1", f"localhost:{server.https}", port=server.https)
-    assert answer.status == 308
-    assert answer.headers["location"] == "https://localhost:8443/stages/demo?a=1"
-    answer = server.request("/", "unknown.example", port=server.https)
-    assert (answer.status, "SERVER_NAMES" in answer.text) == (421, True)
+    response = server.request("/stages/demo?a=1", f"localhost:{server.https}", port=server.https)
+    assert response.status == 308
+    assert response.headers["location"] == "https://localhost:8443/stages/demo?a=1"
+    response = server.request("/", "unknown.example", port=server.https)
+    assert (response.status, "SERVER_NAMES" in response.text) == (421, True)
 
 
 def test_https_redirect_on(fresh: NginxServer) -> None:
     fresh.settings |= {"HTTPS_REDIRECT": "on", "HTTPS_PORT": "9443"}
     fresh.start()
-    answer = fresh.request("/stages/demo?a=%20b", "classic.localhost:1234", "POST")
-    assert answer.status == 308
-    assert answer.headers["location"] == "https://classic.localhost:9443/stages/demo?a=%20b"
-    assert "strict-transport-security" not in answer.headers
+    response = fresh.request("/stages/demo?a=%20b", "classic.localhost:1234", "POST")
+    assert response.status == 308
+    assert response.headers["location"] == "https://classic.localhost:9443/stages/demo?a=%20b"
+    assert "strict-transport-security" not in response.headers
     assert fresh.request("/", "unknown.example").status == 421
     assert fresh.request("/", port=fresh.load).status == 200
     secure = fresh.request_tls()
@@ -174,8 +174,8 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
     own = fresh.folder / "own.pem"
     fresh.settings |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(fresh.folder / "own.key")}
     fresh.start()
-    answer = fresh.request_tls("theatre.example.org", tls=fresh.trusting(own))
-    assert answer.status == 421  # trusted, but no site
+    response = fresh.request_tls("theatre.example.org", tls=fresh.trusting(own))
+    assert response.status == 421  # trusted, but no site
     assert not list(fresh.certificates.glob("*.pem"))
 
 

@@ -20,15 +20,15 @@ from tests.support.wait import wait_until
 def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) -> None:
     """With more URLs than keys, no request is rejected or cut off, and old copies are deleted."""
     fresh.start()
-    fresh.varnish.answer = lambda _: response("y" * 1000, x_accel_expires=f"@{int(time.time())}")
+    fresh.varnish.respond = lambda _: response("y" * 1000, x_accel_expires=f"@{int(time.time())}")
 
     def ask(client: int) -> Counter[tuple[int, int]]:
         connection = http.client.HTTPConnection(fresh.address, fresh.load, timeout=60)
         received: Counter[tuple[int, int]] = Counter()
         for number in range(1000):
             connection.request("GET", f"/media/a.svg?{client}-{number}", headers={"Host": "localhost"})
-            answer = connection.getresponse()
-            received[answer.status, len(answer.read())] += 1
+            got = connection.getresponse()
+            received[got.status, len(got.read())] += 1
         connection.close()
         return received
 
@@ -44,7 +44,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
 
 def test_a_worker_keeps_few_copies_open(fresh: NginxServer) -> None:
     fresh.start()
-    fresh.varnish.answer = lambda _: response("y", x_accel_expires=f"@{int(time.time()) + 60}")
+    fresh.varnish.respond = lambda _: response("y", x_accel_expires=f"@{int(time.time()) + 60}")
     for number in range(2 * 4 * 60):
         assert fresh.request(f"/media/a.svg?{number % 240}").status == 200
     kept = [
@@ -59,16 +59,16 @@ def test_requests_in_progress_are_limited(fresh: NginxServer) -> None:
     fresh.edit("limits/requests.conf.template", "in_progress 2400", "in_progress 20")
     fresh.start()
     go = threading.Event()
-    fresh.varnish.answer = lambda _: response("x") if go.wait(60) else b""
+    fresh.varnish.respond = lambda _: response("x") if go.wait(60) else b""
     with ThreadPoolExecutor(30) as pool:
         asked = [
             pool.submit(fresh.request, "/", source=f"127.0.3.{number + 1}", port=port)
             for number in range(15)
             for port in (fresh.public, fresh.load)
         ]
-        wait_until(lambda: sum(answer.done() for answer in asked) == 10)
+        wait_until(lambda: sum(each.done() for each in asked) == 10)
         go.set()
-        assert Counter(answer.result().status for answer in asked) == Counter({200: 20, 429: 10})
+        assert Counter(each.result().status for each in asked) == Counter({200: 20, 429: 10})
 
 
 def test_uploads_are_limited_and_wait_on_the_disk(fresh: NginxServer) -> None:
@@ -101,8 +101,8 @@ def test_one_client_leaves_places_for_the_uploads_of_others(fresh: NginxServer) 
         connection.sendall(head + b"x")
     assert wait_until(lambda: len(select.select(held, [], [], 0)[0]) == 2)
     for port, source in ((fresh.public, "127.0.4.11"), (fresh.load, "127.0.4.10")):
-        answer = fresh.request("/admin/x", method="POST", port=port, source=source, body=b"x" * 200_000)
-        assert answer.status == 200
+        got = fresh.request("/admin/x", method="POST", port=port, source=source, body=b"x" * 200_000)
+        assert got.status == 200
     for connection in held:
         connection.close()
 
@@ -120,10 +120,10 @@ def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
     fresh.settings["THEATRES"] = "second"
     fresh.start()
     go = threading.Event()
-    fresh.backend.answer = lambda _: response("x") if go.wait(60) else b""
+    fresh.backend.respond = lambda _: response("x") if go.wait(60) else b""
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(fresh.request, "/ws", source=f"127.0.4.{number + 1}") for number in range(4)]
-        assert wait_until(lambda: sum(answer.done() for answer in asked) == 2)
+        assert wait_until(lambda: sum(each.done() for each in asked) == 2)
         assert fresh.request("/ws", "second.localhost").status == 503  # there is none, but it has places
         go.set()
-        assert Counter(answer.result().status for answer in asked) == Counter({200: 2, 429: 2})
+        assert Counter(each.result().status for each in asked) == Counter({200: 2, 429: 2})

@@ -32,11 +32,11 @@ class Traced(NginxServer):
         """A request with a trace: the response, and the headers of the request that an upstream got."""
         for origin in self.origins:
             origin.forget()
-        answer = self.request(
+        response = self.request(
             "/x", host, "GET", port, b"", "", traceparent=traceparent, tracestate="a=b", user_agent="Locust"
         )
         [request] = [each for origin in self.origins for each in origin.requests]
-        return answer, request.headers
+        return response, request.headers
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +48,22 @@ def nginx() -> Iterator[Traced]:
 
 @pytest.mark.parametrize("host", [*SITES, "app.localhost"])
 def test_a_client_of_the_load_port_may_bring_a_trace(nginx: Traced, host: str) -> None:
-    answer, headers = nginx.ask(GIVEN, host, nginx.load)
+    response, headers = nginx.ask(GIVEN, host, nginx.load)
     named = NAMED.fullmatch(headers["traceparent"])
     assert named
     assert (named[1], named[3]) == (TRACE, "01")
     assert named[2] not in (SPAN, TRACE[-16:]), "nginx has a span of its own"
     assert headers["tracestate"] == "a=b"
-    assert answer.headers["x-request-id"] == headers["x-request-id"] == TRACE
+    assert response.headers["x-request-id"] == headers["x-request-id"] == TRACE
     assert wait_until(lambda: nginx.log_lines(f"id={TRACE}"))
 
 
 @pytest.mark.parametrize("host", [*SITES, "app.localhost"])
 def test_elsewhere_it_is_a_claim(nginx: Traced, host: str) -> None:
-    answer, headers = nginx.ask(GIVEN, host)
+    response, headers = nginx.ask(GIVEN, host)
     named = NAMED.fullmatch(headers["traceparent"])
     assert named
-    assert named[1] == headers["x-request-id"] == answer.headers["x-request-id"] != TRACE
+    assert named[1] == headers["x-request-id"] == response.headers["x-request-id"] != TRACE
     assert headers.get("tracestate", "") == ""
 
 

@@ -18,8 +18,8 @@ def test_a_recreated_socket_is_found_at_once(server: NginxServer) -> None:
     ):
         assert server.request("/before", host).status == 200
         origin.close()
-        answer = server.request("/gone", host)
-        assert (answer.status, answer.text if gone[1] else None) == gone
+        got = server.request("/gone", host)
+        assert (got.status, got.text if gone[1] else None) == gone
         origin.listen()
         assert server.request("/back", host).text == origin.name
 
@@ -30,7 +30,7 @@ def test_a_failed_post_is_not_repeated(server: NginxServer) -> None:
     def die(_: Request) -> bytes:
         raise OSError
 
-    server.backend.answer = die
+    server.backend.respond = die
     assert server.request("/post", "nginx.localhost", "POST", body=b"x").status == 503
     assert len(server.backend.requests) == 1
 
@@ -59,22 +59,22 @@ def test_a_closed_connection_ends_the_request_and_is_logged(
 
 def test_a_stuck_varnish_is_noticed_within_two_seconds_and_upstage_asked(server: NginxServer) -> None:
     """Varnish accepts connections and never answers. A copy of nginx's may have been purged since."""
-    server.varnish.answer = lambda _: response("as it was", x_accel_expires=f"@{int(time.time())}")
+    server.varnish.respond = lambda _: response("as it was", x_accel_expires=f"@{int(time.time())}")
     assert server.request("/known").text == "as it was"
     server.varnish.delay = 30
     time.sleep(1.1)  # the copy's second is over
     started = time.monotonic()
     asked: list[dict[str, Any]] = [{}, {"cookie": "a=b"}, {"range": "bytes=0-1"}, {"if_none_match": '"x"'}]
     with ThreadPoolExecutor(6) as pool:
-        answers = [pool.submit(server.request, "/known", **fields) for fields in asked]
+        responses = [pool.submit(server.request, "/known", **fields) for fields in asked]
         post = pool.submit(server.request, "/known", "localhost", "POST", body=b"x")
-        assert [answer.result().text for answer in answers] == ["backend"] * 4
+        assert [each.result().text for each in responses] == ["backend"] * 4
     assert time.monotonic() - started > 1.8
     assert post.result().status == 503  # Varnish may have passed it on
     assert {request.method for request in server.backend.requests} == {"GET"}
     anonymous = [request for request in server.backend.requests if request.headers.get("x-anonymous")]
     assert len(anonymous) == 3  # all but the one with a cookie
-    server.backend.answer = lambda _: response("traceback", status="500 Internal Server Error")
+    server.backend.respond = lambda _: response("traceback", status="500 Internal Server Error")
     failed = server.request("/known")
     assert (failed.status, failed.headers["retry-after"]) == (503, "5")
     assert failed.headers["cache-control"] == "no-store"
@@ -90,4 +90,4 @@ def test_uploads_logins_and_speech_may_take_longer(server: NginxServer) -> None:
             pool.submit(server.request, "/signup", method="POST", body=b"x"),
             pool.submit(server.request, "/speech/utter-1.mp3"),
         ]
-        assert [answer.result().text for answer in asked] == ["varnish"] * 4
+        assert [each.result().text for each in asked] == ["varnish"] * 4

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from loadtest.verdict import baseline
+from loadtest.verdict.baseline import Difference, RunError, compared, figures
 from proscenium import runs
-from proscenium.runs import Difference, RunError, compared, figures
 
 
 def report(p50: int, p95: int, requests: int = 20, failed: int = 0, name: str = "/") -> dict[str, Any]:
@@ -59,6 +60,7 @@ def test_only_rows_of_all_rounds_are_compared() -> None:
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of a stack whose load test writes the report `next.json`, and then ends."""
     monkeypatch.setattr(runs, "REPO", tmp_path)
+    monkeypatch.setattr(baseline, "RUNS", tmp_path / "runs")
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", "x")
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "stack"
@@ -77,7 +79,7 @@ def test_a_run_is_repeated_as_it_was(
     assert runs.main("save", "before") == 0
     monkeypatch.delenv("USERS")
     assert runs.main("compare", "before") == 0
-    assert (state / "users").read_text().split() == ["7"] * 2 * runs.ROUNDS
+    assert (state / "users").read_text().split() == ["7"] * 2 * baseline.ROUNDS
     (state / "next.json").write_text(json.dumps(report(24, 24)))
     assert runs.main("compare", "before") == 1
     assert "worse   GET /" in capsys.readouterr().out
@@ -85,7 +87,7 @@ def test_a_run_is_repeated_as_it_was(
     (state / "next.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(RunError, match="nothing can be compared"):
         runs.main("compare", "before")
-    assert sorted(path.name for path in (state / ".run/runs/before").iterdir()) == [
+    assert sorted(path.name for path in (state / "runs/before").iterdir()) == [
         *("1.json", "2.json", "3.json", "options.json")
     ]
 
@@ -102,7 +104,7 @@ def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.
     with pytest.raises(RunError, match="TIME: the run is repeated as it was"):
         runs.main("compare", "before")
     monkeypatch.delenv("TIME")
-    (state / ".run/runs/before/2.json").write_text("{}")
+    (state / "runs/before/2.json").write_text("{}")
     with pytest.raises(RunError, match="is damaged"):
         runs.main("compare", "before")
     for code in (1, 2):  # though there is a report of an earlier run

@@ -16,7 +16,7 @@ STREAMS = {"/sse": "text/event-stream", "/ndjson": "application/x-ndjson", "/par
 WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # https://www.rfc-editor.org/rfc/rfc6455#section-1.3
 
 number = itertools.count(1)
-sent: list[str] = []  # the addresses whose answers are sent completely
+sent: list[str] = []  # the addresses whose responses are sent completely
 
 
 class Application(BaseHTTPRequestHandler):
@@ -40,25 +40,25 @@ class Application(BaseHTTPRequestHandler):
             sent.append(self.path)
         self.close_connection = True
 
-    def answer(self) -> None:
+    def respond(self) -> None:
         """By the first word of the path, up to a dash or a dot."""
         url = urlsplit(self.path)
         kind = url.path.split("/")[1].partition("-")[0].partition(".")[0]
-        getattr(self, f"answer_{kind or 'page'}")(url.path, dict(parse_qsl(url.query)))
+        getattr(self, f"respond_{kind or 'page'}")(url.path, dict(parse_qsl(url.query)))
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_PROPFIND = do_MKCOL = answer
+    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_PROPFIND = do_MKCOL = respond
 
-    def answer_sent(self, path: str, query: dict[str, str]) -> None:
+    def respond_sent(self, path: str, query: dict[str, str]) -> None:
         self.reply(json.dumps(sent), Cache_Control="no-store")
 
-    def answer_page(self, path: str, query: dict[str, str]) -> None:
+    def respond_page(self, path: str, query: dict[str, str]) -> None:
         """A new text each time; after some seconds, if the query says `wait`."""
         time.sleep(float(query.get("wait", 0)))
         text = f"page {next(number)}{' ' * 1000}from {socket.gethostname()}:{sys.argv[2]}"
         lifetime = f"max-age={query.get('age', '60')}"
         self.reply(text, Cache_Control=lifetime, X_Cache_Tags="news page", Content_Type="text/html")
 
-    def answer_file(self, path: str, query: dict[str, str]) -> None:
+    def respond_file(self, path: str, query: dict[str, str]) -> None:
         """A file for all; the cache answers what is conditional."""
         self.reply(
             b"x" * 2000,
@@ -68,7 +68,7 @@ class Application(BaseHTTPRequestHandler):
             Cache_Control="public, max-age=60",
         )
 
-    def answer_large(self, path: str, query: dict[str, str]) -> None:
+    def respond_large(self, path: str, query: dict[str, str]) -> None:
         fields = {"ETag": '"large"', "Cache_Control": "max-age=60"}
         if self.headers.get("If-None-Match") == '"large"':
             return self.reply(b"", 304, 1, **fields)
@@ -79,11 +79,11 @@ class Application(BaseHTTPRequestHandler):
         place = f"bytes {begin}-{end}/{len(LARGE)}"
         return self.reply(LARGE[begin : end + 1], 206, 1, Content_Range=place, **fields)
 
-    def answer_echo(self, path: str, query: dict[str, str]) -> None:
+    def respond_echo(self, path: str, query: dict[str, str]) -> None:
         heard = {name.lower(): value for name, value in self.headers.items()}
         self.reply(json.dumps({"method": self.command, **heard}), Content_Type="application/json")
 
-    def answer_upload(self, path: str, query: dict[str, str]) -> None:
+    def respond_upload(self, path: str, query: dict[str, str]) -> None:
         left = int(self.headers.get("Content-Length", 0))
         digest = hashlib.sha256()
         while left > 0 and (part := self.rfile.read(min(left, 1 << 20))):
@@ -91,10 +91,10 @@ class Application(BaseHTTPRequestHandler):
             left -= len(part)
         self.reply(digest.hexdigest())
 
-    def answer_down(self, path: str, query: dict[str, str]) -> None:
+    def respond_down(self, path: str, query: dict[str, str]) -> None:
         self.reply("the application's own 503 page", 503, Retry_After="77")
 
-    def answer_stream(self, path: str, query: dict[str, str]) -> None:
+    def respond_stream(self, path: str, query: dict[str, str]) -> None:
         """Five parts in two seconds, without a lifetime. `extended`: extensions of chunks, and a trailer."""
         self.send_response(200)
         self.send_header("Content-Type", STREAMS[path.removeprefix("/stream")])
@@ -109,7 +109,7 @@ class Application(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n%s\r\n" % trailer)
         self.close_connection = True
 
-    def answer_ws(self, path: str, query: dict[str, str]) -> None:
+    def respond_ws(self, path: str, query: dict[str, str]) -> None:
         """A WebSocket that sends one short frame back."""
         key = hashlib.sha1(self.headers["Sec-WebSocket-Key"].encode() + WEBSOCKET).digest()
         self.send_response(101)

@@ -234,12 +234,12 @@ def visitor(number: int) -> requests.Session:
 
 def visitors_get_copies(app: Application) -> None:
     """Twelve, each with cookies of its own, after the first."""
-    answers = []
+    responses = []
     for number in range(13):
         browser = visitor(number)
-        answers += [browser.get(app.address + path) for path in (*app.pages, *app.files)]
-    assert {answer.status_code for answer in answers} == {200}
-    hits = ["; hit" in answer.headers["Cache-Status"] for answer in answers]
+        responses += [browser.get(app.address + path) for path in (*app.pages, *app.files)]
+    assert {response.status_code for response in responses} == {200}
+    hits = ["; hit" in response.headers["Cache-Status"] for response in responses]
     later = hits[len(app.pages) + len(app.files) :]
     print(f"{app.name}: {sum(hits) / len(hits):.0%}, after the first visitor {sum(later) / len(later):.0%}")
     assert sum(later) / len(later) >= app.kept
@@ -255,9 +255,9 @@ def pages_are_not_mixed(app: Application) -> None:
     wrong, pages = [], (*app.pages, *app.own)
     for number in range(520):
         path, turn = pages[number // 4 % len(pages)], number % 4
-        answer = browsers[turn].get(app.address + path)
-        if answer.status_code != 200 or app.user(answer.text) not in (users[turn], bool(users[turn])):
-            wrong.append((number, users[turn], path, answer.status_code))
+        response = browsers[turn].get(app.address + path)
+        if response.status_code != 200 or app.user(response.text) not in (users[turn], bool(users[turn])):
+            wrong.append((number, users[turn], path, response.status_code))
     assert wrong == []
 
 

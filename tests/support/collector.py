@@ -12,7 +12,7 @@ class Collector(Origin):
 
     def __init__(self, everywhere: bool = False) -> None:
         super().__init__("collector", host="0.0.0.0" if everywhere else "127.0.0.1")
-        self.answer = lambda _: response(b"", content_type="application/x-protobuf")
+        self.respond = lambda _: response(b"", content_type="application/x-protobuf")
 
     def spans(self, trace: str = "") -> list[tuple[str, Any]]:
         """The spans of a trace, or all, by their beginnings: each with the name of its service."""

@@ -33,7 +33,7 @@ def response(body: bytes | str = b"", status: str = "200 OK", **headers: str) ->
 class Origin:
     """An HTTP server in threads; serves until `close`.
 
-    `answer` makes the bytes of a response of each request, after `delay` seconds; without one the body is the
+    `respond` makes the bytes of each response, after `delay` seconds; without one the body is the
     origin's name. `requests` holds the requests, those for `quiet` paths (a probe's) left out. `behave` takes
     each connection instead, for another protocol.
     """
@@ -52,7 +52,7 @@ class Origin:
         self.port = 0
         self.quiet = quiet
         self.behave = behave
-        self.answer: Callable[[Request], bytes] | None = None
+        self.respond: Callable[[Request], bytes] | None = None
         self.delay = 0.0
         self.requests: list[Request] = []
         self.sent: list[str] = []  # the targets whose responses the client has received completely
@@ -93,10 +93,10 @@ class Origin:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def forget(self) -> None:
-        """Forget requests and answers of the previous test."""
+        """Forget requests and responses of the previous test."""
         self.requests.clear()
         self.sent.clear()
-        self.answer = None
+        self.respond = None
         self.delay = 0.0
 
     def _accept(self, listener: socket.socket) -> None:
@@ -133,13 +133,13 @@ class Origin:
             if target not in self.quiet:
                 self.requests.append(request)
                 time.sleep(self.delay)
-            answer = self.answer(request) if self.answer else response(self.name)
-            connection.sendall(answer)
+            made = self.respond(request) if self.respond else response(self.name)
+            connection.sendall(made)
             self.sent.append(target)
             if headers.get("upgrade"):
                 self.upgraded(connection, request)
             close = headers.get("connection", "").lower() == "close"
-            if close or version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in answer:
+            if close or version == "HTTP/1.0" or b"\r\nconnection: close\r\n" in made:
                 return
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:

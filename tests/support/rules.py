@@ -81,14 +81,14 @@ def check(row: str, proxy: Proxy) -> None:
     asked, said = columns[1:3] if len(columns) == 4 else (["never"], [])
     which = {word[1:] for word in asked if word[0] == "@"} or {*proxy.origins}
 
-    def answer(_: Request) -> bytes:
+    def respond(_: Request) -> bytes:
         if "closes" in said:
             raise ValueError("the connection ends here")
         return _made(said)
 
     for origin in proxy.origins.values():
         origin.forget()
-        origin.answer = answer
+        origin.respond = respond
         if "down" in said:
             origin.close()
     got = _ask(request, proxy)

@@ -94,9 +94,9 @@ class Visitors:
         return not problem
 
     def _get(self, path: str, host: str = "localhost", picture: bool = False) -> None:
-        answer = self._stack.get(path, host)
-        assert answer.status_code == 200, answer.status_code
-        assert not picture or hashlib.sha256(answer.content).digest() == self._picture, "another picture"
+        response = self._stack.get(path, host)
+        assert response.status_code == 200, response.status_code
+        assert not picture or hashlib.sha256(response.content).digest() == self._picture, "another picture"
 
     def _join(self) -> None:
         client = self._stack.stage_client()
@@ -147,14 +147,14 @@ class Visitors:
 
     def _sign_in(self) -> dict[str, str]:
         login = {"username": "admin", "password": self._stack.admin_password}
-        answer = self._stack.get("/admin/login", method="POST", data=login)
-        return {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+        response = self._stack.get("/admin/login", method="POST", data=login)
+        return {"Cookie": response.headers["Set-Cookie"].split(";")[0]}
 
     def _key(self) -> str:
         """A key for the player's socket, for which the player must still be signed in."""
-        answer = self._stack.get("/admin/id", headers=self._cookie)
-        assert answer.status_code == 200, answer.status_code
-        told = dict(parse_qsl(answer.text))
+        response = self._stack.get("/admin/id", headers=self._cookie)
+        assert response.status_code == 200, response.status_code
+        told = dict(parse_qsl(response.text))
         if told["player"] == "admin":
             return told["key"]
         self.signed_out = True

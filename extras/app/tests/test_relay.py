@@ -38,7 +38,7 @@ class Tls(Origin):
         self.context.load_cert_chain(*certificate(folder, site, name, *by))
         self.context.sni_callback = lambda _, name, __: self.expected.append(name)
         super().__init__(site)
-        self.answer = lambda request: response(f"over TLS, {request.headers['host']}")
+        self.respond = lambda request: response(f"over TLS, {request.headers['host']}")
 
     @property
     def url(self) -> str:

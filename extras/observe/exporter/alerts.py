@@ -14,17 +14,17 @@ def main() -> int:
     """Ask Prometheus; the exit code is 1 if an alert fires, or if it does not answer."""
     try:
         with urlopen(URL, timeout=3) as response:
-            answer = json.load(response)
-        print("\n".join(lines(answer, time.time())))
-        return int(any(alert["state"] == "firing" for alert in answer["data"]["alerts"]))
+            body = json.load(response)
+        print("\n".join(lines(body, time.time())))
+        return int(any(alert["state"] == "firing" for alert in body["data"]["alerts"]))
     except (OSError, ValueError, LookupError, TypeError) as error:
         print(f"Alerts: unknown, Prometheus does not answer ({error})")
         return 1
 
 
-def lines(answer: dict[str, Any], now: float) -> list[str]:
-    """One line for each alert of the API's answer, those that fire first, at `now` (seconds since 1970)."""
-    alerts = answer["data"]["alerts"]
+def lines(body: dict[str, Any], now: float) -> list[str]:
+    """One line for each alert of the API's response, those that fire first, at `now` (seconds since 1970)."""
+    alerts = body["data"]["alerts"]
     alerts.sort(key=lambda alert: (alert["state"] != "firing", alert["activeAt"]))
     return [line(alert, now) for alert in alerts] or ["Alerts: none"]
 

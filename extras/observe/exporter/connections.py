@@ -35,10 +35,10 @@ class Connections:
             time.sleep(INTERVAL)
 
     def ask(self) -> None:
-        """Ask for the page once; without an answer, keep the last one, which grows old."""
+        """Ask for the page once; without a response, keep the last one, which grows old."""
         try:
-            with urlopen(self._url, timeout=INTERVAL) as answer:  # noqa: S310  # a setting
-                self._page, self._at = answer.read(1000).decode("latin-1"), time.monotonic()
+            with urlopen(self._url, timeout=INTERVAL) as response:  # noqa: S310  # a setting
+                self._page, self._at = response.read(1000).decode("latin-1"), time.monotonic()
         except (OSError, ValueError):
             pass  # `read` says that it is old
 

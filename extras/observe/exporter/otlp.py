@@ -87,10 +87,10 @@ class Patient(requests.Session):
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         if (wait := self._not_before - time.monotonic()) > 0:
             self.stopped.wait(wait)
-        answer = super().send(request, **options)
-        self.said = str(answer.status_code)
-        self._not_before = time.monotonic() + retry_after(answer.headers.get("Retry-After", ""))
-        return answer
+        response = super().send(request, **options)
+        self.said = str(response.status_code)
+        self._not_before = time.monotonic() + retry_after(response.headers.get("Retry-After", ""))
+        return response
 
 
 def retry_after(text: str) -> float:

@@ -1,6 +1,6 @@
 // What the page asks of Prometheus' HTTP API.
 
-export const PATIENCE = 10_000; // milliseconds for an answer
+export const PATIENCE = 10_000; // milliseconds for a response
 
 export class Refused extends Error {} // Prometheus has answered, but not with data
 

@@ -2,7 +2,7 @@
 
 import { UNITS, clock, element } from "./words.js";
 
-const PATIENCE = 2000; // milliseconds for an answer: the charts wait for it
+const PATIENCE = 2000; // milliseconds for a response: the charts wait for it
 
 const traces = document.getElementById("traces");
 

@@ -41,14 +41,14 @@ class FakePrometheus(Origin):
         self.answering = Event()  # cleared: requests wait
         self.answering.set()
         super().__init__("prometheus")
-        self.answer = self._answer
+        self.respond = self._respond
         self.url = f"http://{self.address}/user/"
 
     def alert(self, name: str, state: str, **annotations: str) -> None:
         """Add an alert; state: pending or firing."""
         self.alerts.append({"state": state, "labels": {"alertname": name}, "annotations": annotations})
 
-    def _answer(self, request: Request) -> bytes:
+    def _respond(self, request: Request) -> bytes:
         url = urlsplit(request.target)
         if url.path == "/traces":
             return response(json.dumps(self.traces), content_type="application/json")
@@ -67,7 +67,7 @@ class FakePrometheus(Origin):
         return response(file.read_bytes(), content_type=kind, content_security_policy=POLICY)
 
     def _data(self, path: str, query: dict[str, str]) -> object:
-        """The API's answer to one request, without the envelope."""
+        """The API's response to one request, without the envelope."""
         if path == "alerts":
             return {"alerts": self.alerts}
         if path == "query_exemplars":
@@ -107,7 +107,7 @@ def panel(page: Page, title: str) -> Locator:
 
 def let_pass(page: Page, rounds: int = 1) -> None:
     """Move the page's clock on by so many rounds of `PERIOD` (dashboard.js)."""
-    page.wait_for_timeout(100)  # let the answers to its last requests arrive
+    page.wait_for_timeout(100)  # let the responses to its last requests arrive
     page.clock.run_for(2000 * rounds)
     page.wait_for_timeout(100)
 

@@ -64,7 +64,7 @@ def nginx() -> Origin:
 
 
 def test_the_connections_of_nginx(nginx: Origin) -> None:
-    nginx.answer = lambda _: response(PAGE)
+    nginx.respond = lambda _: response(PAGE)
     source = Connections(f"http://{nginx.address}/")
     assert scrape(source.read) == {"up": 0}
     source.ask()
@@ -80,10 +80,10 @@ def test_the_connections_of_nginx(nginx: Origin) -> None:
 
 
 def test_an_old_page_and_another_page_are_no_figures(nginx: Origin, monkeypatch: pytest.MonkeyPatch) -> None:
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         return response(PAGE) if request.target == "/" else response(b"\xff" * 100_000)
 
-    nginx.answer = answer
+    nginx.respond = respond
     source = Connections(f"http://{nginx.address}/other")
     source.ask()
     assert scrape(source.read) == {"up": 0}
@@ -91,7 +91,7 @@ def test_an_old_page_and_another_page_are_no_figures(nginx: Origin, monkeypatch:
     source.ask()
     nginx.close()
     source.ask()
-    assert scrape(source.read)["up"] == 1  # one lost answer is not a gap
+    assert scrape(source.read)["up"] == 1  # one lost response is not a gap
     monkeypatch.setattr(connections, "OLD", 0)
     assert scrape(source.read) == {"up": 0}
 
@@ -267,9 +267,9 @@ def test_alerts_in_words() -> None:
 
     slow = alert("SiteIsSlow", "pending", "2026-11-25T13:00:00.123456789Z", summary="Pages are slow")
     down = alert("BackendDown", "firing", "2026-11-25T13:00:30Z", summary="The backend does not answer")
-    answer = {"data": {"alerts": [slow, down, alert("Bare", "pending", "2026-11-25T13:00:40Z")]}}
+    body = {"data": {"alerts": [slow, down, alert("Bare", "pending", "2026-11-25T13:00:40Z")]}}
     now = 1795611660.0  # 13:01:00
-    assert lines(answer, now) == [
+    assert lines(body, now) == [
         "Alert firing for 30 s: The backend does not answer (BackendDown)",
         "Alert pending for 60 s: Pages are slow (SiteIsSlow)",
         "Alert pending for 20 s: Bare (Bare)",

@@ -281,15 +281,15 @@ def test_a_collector_that_is_away_delays_nothing(made: Made, collector: Collecto
 
 
 def test_a_collector_that_refuses_is_counted_and_asked_when_it_says(made: Made, collector: Collector) -> None:
-    answers = [("429 Slow down", {"retry_after": "3"}), ("401 Who?", {}), ("200 OK", {})]
+    responses = [("429 Slow down", {"retry_after": "3"}), ("401 Who?", {}), ("200 OK", {})]
     times: list[float] = []
 
-    def answer(_: Request) -> bytes:
+    def respond(_: Request) -> bytes:
         times.append(time.monotonic())
-        status, fields = answers[min(len(times), 3) - 1]
+        status, fields = responses[min(len(times), 3) - 1]
         return response(b"", status, **fields)
 
-    collector.answer = answer
+    collector.respond = respond
     send = Sender(f"http://{collector.address}/v1/traces", "stack", slow=0.1, headers="X-Team=a, X-Key=b=c")
     made.nginx()
     [trace] = made.complete()

@@ -81,8 +81,8 @@ def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> di
         raise Problem(report["outcome"] or "Locust measured nothing")
     [run] = report["measurements"]
     said = {line["what"]: re.match(r"[\d.]+", line["measured"]) for line in run["lines"]}
-    answers = [line.split() for line in asked.splitlines()]
-    good = [float(seconds) * 1000 for status, seconds in answers if status == "200"]
+    responses = [line.split() for line in asked.splitlines()]
+    good = [float(seconds) * 1000 for status, seconds in responses if status == "200"]
     if not good:
         raise Problem("the bot had no answer")
     counted = crawled(run["caches"])
@@ -93,7 +93,7 @@ def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> di
         "p95_milliseconds": run["p95_ms"],
         "visitors_failed": float(run["failures"]),
         "bot_p95_milliseconds": percentile(good, 95),
-        "bot_refused": float(len(answers) - len(good)),
+        "bot_refused": float(len(responses) - len(good)),
         **{f"crawlers_{name}_per_second": count / run["seconds"] for name, count in counted.items()},
         "backend_requests_per_second": run["backend_requests_per_second"],
         "backend_share_percent": used["cpu_percent.backend"] / cores,

@@ -50,7 +50,7 @@ def origin() -> Iterator[Origin]:
 @pytest.fixture
 def site(origin: Origin) -> Origin:
     """The same with a stage's page."""
-    origin.answer = lambda request: response(PAGE if request.target == "/stages/demo" else "body")
+    origin.respond = lambda request: response(PAGE if request.target == "/stages/demo" else "body")
     return origin
 
 
@@ -61,9 +61,9 @@ def web(site: Origin) -> dict[str, Any]:
 
 def misses(site: Origin, path: str, bad: bytes) -> None:
     """From now on this path has a bad response."""
-    good = site.answer
+    good = site.respond
     assert good
-    site.answer = lambda request: bad if request.target == path else good(request)
+    site.respond = lambda request: bad if request.target == path else good(request)
 
 
 # --- Page loads
@@ -81,12 +81,12 @@ def test_a_page_load_requests_the_page_and_each_file_once_over_six_connections(s
 def test_page_loads_on_schedule_do_not_wait_for_earlier_ones(site: Origin) -> None:
     all_pages = threading.Barrier(5)  # the server answers none before all have been requested
 
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         if request.target == "/stages/demo" and site.targets.count(request.target) > 1:
             all_pages.wait(60)
         return response(PAGE if request.target == "/stages/demo" else "body")
 
-    site.answer = answer
+    site.respond = respond
     found = report("page_loads", {**web(site), "page_loads_per_second": 5, "seconds": 1})
     assert (len(found["milliseconds"]), found["failures"]) == (5, [])
 
@@ -123,7 +123,7 @@ def visit(origin: Origin) -> tuple[str, int]:
 
 
 def test_a_kept_connection_that_was_closed_is_replaced(origin: Origin) -> None:
-    origin.answer = lambda request: response("body", connection="close")
+    origin.respond = lambda request: response("body", connection="close")
     assert visit(origin) == ("", 22 * len("body"))  # the page, the visitor's key, the files
     assert origin.connections >= 22
 
@@ -138,11 +138,11 @@ def test_a_new_connection_that_is_closed_is_a_failure(origin: Origin) -> None:
 def test_a_kept_connection_that_breaks_is_a_failure(origin: Origin, end: bytes) -> None:
     bad = response("body", connection="close").partition(b"\r\n\r\n")[0] + end
 
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         first = [one.connection for one in origin.requests].count(request.connection) == 1
         return response("body") if first else bad
 
-    origin.answer = answer
+    origin.respond = respond
     failure, _ = visit(origin)
     assert failure
 
@@ -307,17 +307,17 @@ def test_a_crowd_connects_before_the_first_request_is_answered(origin: Origin) -
     """The server answers no client until all are there: one after another they would wait forever."""
     all_clients = threading.Barrier(40)
 
-    def answer(request: Request) -> bytes:
+    def respond(request: Request) -> bytes:
         all_clients.wait(60)
         return response(b"x", connection="close")
 
-    origin.answer = answer
+    origin.respond = respond
     assert crowd(origin, 40)["statuses"] == {"200": 40}
 
 
 def test_a_crowd_counts_each_status_and_missing_responses(origin: Origin) -> None:
     kinds = iter([response(b"x"), response(b"", "503 Service Unavailable"), b""])
-    origin.answer = lambda request: next(kinds)
+    origin.respond = lambda request: next(kinds)
     assert crowd(origin, 3)["statuses"] == {"200": 1, "503": 1, "no response": 1}
 
 
@@ -327,10 +327,10 @@ GOOD = response(b"x" * 5000)
 CUT = response(b"x" * 5000, connection="close")[:2000]
 
 
-def held(origin: Origin, *answers: bytes, **changes: Any) -> dict[str, Any]:
-    """The report of twenty connections to a server with these answers to the first requests."""
-    first = iter(answers)
-    origin.answer = lambda request: next(first, GOOD)
+def held(origin: Origin, *responses: bytes, **changes: Any) -> dict[str, Any]:
+    """The report of twenty connections to a server with these responses to the first requests."""
+    first = iter(responses)
+    origin.respond = lambda request: next(first, GOOD)
     settings = {"host": "127.0.0.1", "port": origin.port, "path": "/file", "bytes": 5000, "connections": 20}
     settings |= {"every": 0.2, "rounds": 2, "pause": 0.1, "response_timeout": 30}
     return hold(settings | changes)

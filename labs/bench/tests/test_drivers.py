@@ -275,9 +275,9 @@ def test_visitors_the_bot_and_the_crawlers_have_figures_of_their_own() -> None:
         },
     }
     counts = [
-        {"row": row, "tier": tier, "outcome": outcome, "answers": answers}
+        {"row": row, "tier": tier, "outcome": outcome, "answers": count}
         for row, found in rows.items()
-        for (tier, outcome), answers in found.items()
+        for (tier, outcome), count in found.items()
     ]
     lines = [("p95 of GET /stages/*", "1.5 ms"), ("p95 of * chat", "47 ms"), ("hits of /media/*", "")]
     run = level(30, True, caches=counts, failures=0, seconds=10.0, began=5.0)

@@ -32,10 +32,10 @@ def test_the_site_has_its_own_copies_and_is_watched(site: VarnishServer, app: Ba
     site.start()
     app.cache_control = "max-age=60"
     for outcome in ("fwd=uri-miss; stored", "hit"):
-        answer = site.request("/same", "shop.example:8080", x_own_app="yes")
-        assert answer.text == app.name
-        assert outcome in answer.headers["cache-status"]
-        assert "x-own-app" not in answer.headers
+        got = site.request("/same", "shop.example:8080", x_own_app="yes")
+        assert got.text == app.name
+        assert outcome in got.headers["cache-status"]
+        assert "x-own-app" not in got.headers
     for host in ("shop.example", "classic.localhost"):
         assert site.request("/", host).text == "backend"
     wait_until(lambda: "/alive?x=1" in app.targets)
@@ -140,7 +140,7 @@ def test_no_word_of_a_comment_of_the_starter_counts(site: VarnishServer) -> None
 
 
 def test_a_recipe_of_the_starter_comes_after_the_own_rules(site: VarnishServer, app: Backend) -> None:
-    app.answer = lambda _: response("page")
+    app.respond = lambda _: response("page")
     (site.folder / "my rules.vcl").write_text('sub vcl_recv { if (req.url == "/mine") { return (pass); } }')
     site.settings["APP_RECIPE"] = "wordpress"
     site.start()
@@ -176,11 +176,11 @@ REASONS: dict[str, tuple[dict[str, str], dict[str, str], str]] = {
 
 
 def test_varnish_logs_why_a_response_was_not_kept(site: VarnishServer, app: Backend) -> None:
-    def answered(request: Asked) -> bytes:
+    def respond(request: Asked) -> bytes:
         body = b"x" * (9_000_000 if request.target == "/film" else 1)
         return response(body, **REASONS[request.target][0])
 
-    app.answer = answered
+    app.respond = respond
     site.start()
     for path, (_, fields, _) in REASONS.items():
         site.request(path, "localhost", "GET", None, x_own_app="yes", **fields)

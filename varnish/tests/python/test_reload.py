@@ -47,8 +47,8 @@ def crowd(server: VarnishServer) -> Iterator[None]:
         host = "classic.localhost" if number == 3 else "upstage.localhost"
         asked = 0
         while asked <= 20 or not over.is_set():
-            answer = server.request(f"/media/{asked % 50}.svg", host, address=address)
-            assert answer.status == 200, answer
+            response = server.request(f"/media/{asked % 50}.svg", host, address=address)
+            assert response.status == 200, response
             asked += 1
             time.sleep(0.01)  # each request over TCP costs a port for a minute
 

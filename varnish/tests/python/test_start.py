@@ -48,8 +48,8 @@ def test_a_cache_full_of_small_objects_makes_room_for_a_large_one(server: Varnis
         list(pool.map(lambda number: server.request(f"/media/size-100?{number}"), range(3000)))
     assert server.counter("MAIN.n_lru_nuked") > 0
     for number in range(3):
-        answer = server.request(f"/media/size-6000000?{number}")
-        assert (answer.status, len(answer.body)) == (200, 6_000_000)
+        response = server.request(f"/media/size-6000000?{number}")
+        assert (response.status, len(response.body)) == (200, 6_000_000)
 
 
 def test_a_response_without_a_lifetime_is_not_stored(server: VarnishServer) -> None:
@@ -65,9 +65,9 @@ def test_eighty_headers_are_accepted(server: VarnishServer) -> None:
 
 def test_a_url_of_more_than_4096_bytes_is_rejected(server: VarnishServer) -> None:
     assert server.request("/" + "x" * 4095).status == 200
-    answer = server.request("/" + "x" * 4096)
-    assert answer.status == 414
-    assert answer.headers["cache-status"] == "varnish; detail=synth"
+    response = server.request("/" + "x" * 4096)
+    assert response.status == 414
+    assert response.headers["cache-status"] == "varnish; detail=synth"
 
 
 def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
@@ -80,14 +80,14 @@ def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
         # Nearly all: a worker that finds the counters locked adds its own with its next request.
         wait_until(lambda: server.counter("MAIN.busy_sleep") - before > 150)
         server.backend.go.set()
-        assert {answer.result().text for answer in first} == {"backend"}
+        assert {response.result().text for response in first} == {"backend"}
         assert server.backend.targets == ["/crowd"]
         server.backend.cache_control = "s-maxage=1"
         server.request("/old")
         server.backend.go.clear()
         time.sleep(1.5)
         second = [pool.submit(server.request, "/old") for _ in range(200)]
-        said = {answer.result().headers["cache-status"].split("; ")[-1] for answer in second}
+        said = {response.result().headers["cache-status"].split("; ")[-1] for response in second}
     assert said == {"detail=stale"}
     wait_until(lambda: server.backend.targets == ["/crowd", "/old", "/old"])
 

@@ -31,9 +31,9 @@ class Backend(Origin):
         super().forget()
         self.go.set()
         self.cache_control = "no-store"
-        self.answer = self._answer
+        self.respond = self._respond
 
-    def _answer(self, request: BackendRequest) -> bytes:
+    def _respond(self, request: BackendRequest) -> bytes:
         if request.target not in self.quiet:
             self.go.wait(30)
         _, sized, size = request.target.partition("?")[0].partition("/media/size-")

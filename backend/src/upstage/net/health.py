@@ -32,11 +32,11 @@ def check_web(address: Address, proxied: bool = False) -> None:
     try:
         with connect(address) as connection:
             connection.sendall((PROXY_HEADER if proxied else b"") + REQUEST)
-            answer = connection.makefile("rb").readline(100)
+            response = connection.makefile("rb").readline(100)
     except OSError as error:
         raise Unhealthy(f"web {name_of(address)}: {error!r}") from error
-    if answer.split()[1:2] != [b"200"]:
-        raise Unhealthy(f"web {name_of(address)}: /health answered {answer!r}")
+    if response.split()[1:2] != [b"200"]:
+        raise Unhealthy(f"web {name_of(address)}: /health answered {response!r}")
 
 
 def check_stage(address: Address, proxied: bool) -> None:

@@ -318,7 +318,7 @@ class PurgePage(Resource):
         gone: list[object] = []
         request.notifyFinish().addErrback(gone.append)
 
-        async def answer() -> None:
+        async def respond() -> None:
             status, problem = 400, f"this is neither a path nor a tag: {purge.tag or purge.path}"
             if purge.is_valid:
                 problem = await self._purger.purge(purge, again=False)  # no file has changed
@@ -329,7 +329,7 @@ class PurgePage(Resource):
                 request.write(problem.encode())
                 request.finish()
 
-        Deferred.fromCoroutine(answer())
+        Deferred.fromCoroutine(respond())
         return NOT_DONE_YET
 
 

@@ -168,14 +168,14 @@ class ClientKey(PrivateNode):
         """Url-encoded, in UpStage's order."""
         player = self.player(request)
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
-        answer = {
+        fields = {
             "player": player.name,
             "key": self.context.stages.key_for(player),
             "canAct": player.can_act,
             "canAdmin": player.can_admin,
             "canSu": player.can_su,
         }
-        return urlencode(answer).encode()
+        return urlencode(fields).encode()
 
 
 class Signup(PrivateNode):

@@ -1,4 +1,4 @@
-"""HTTP/1.1 (RFC 9112) where Twisted is too lenient or too strict, and an answer for every broken request."""
+"""HTTP/1.1 (RFC 9112) where Twisted is too lenient or too strict, and a response for every broken request."""
 
 import re
 from typing import Any
@@ -8,14 +8,14 @@ from twisted.web.http import HTTPChannel, Request
 
 from upstage.web.headers import host_name, listed
 
-# Seconds to read on after a refusal: closing a connection with unread bytes could destroy the answer.
+# Seconds to read on after a refusal: closing a connection with unread bytes could destroy the response.
 LINGER = 5
 _VERSION = re.compile(rb"HTTP/(\d)(\.\d)?")
 _ABSOLUTE = re.compile(rb"(https?)://([^/?#]*)(.*)", re.IGNORECASE)  # RFC 9112, 3.2.2
 
 
 class Refused(Exception):
-    """The rest of the connection cannot be understood; `status` is the answer."""
+    """The rest of the connection cannot be understood; `status` is the response."""
 
     def __init__(self, status: int) -> None:
         self.status = status
@@ -91,7 +91,7 @@ class Channel(HTTPChannel):
         raise Refused(431 if self._receivedHeaderSize else 414)
 
     def _respondToBadRequestAndDisconnect(self) -> None:
-        """Called by Twisted, whose own answer has neither a body nor a type."""
+        """Called by Twisted, whose own response has neither a body nor a type."""
         many = self._receivedHeaderCount > self.maxHeaders
         raise Refused(431 if many or self._receivedHeaderSize > self.totalHeadersSize else 400)
 

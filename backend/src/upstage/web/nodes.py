@@ -39,10 +39,10 @@ class Node(Resource):
             if verb == "OPTIONS":
                 return b""
             return self.pages.error(request, 405)
-        answer: bytes | int | Later = method(request)
-        if inspect.iscoroutine(answer):
-            return cast(SiteRequest, request).answer_later(answer)
-        return cast(bytes | int, answer)
+        response: bytes | int | Later = method(request)
+        if inspect.iscoroutine(response):
+            return cast(SiteRequest, request).respond_later(response)
+        return cast(bytes | int, response)
 
 
 class Page(Node):

@@ -181,14 +181,14 @@ class SiteRequest(server.Request):
         body = resource.render(self)
         if body is server.NOT_DONE_YET:
             return
-        self.answer(body)
+        self.respond(body)
 
-    def answer_later(self, answer: Later) -> int:
+    def respond_later(self, response: Later) -> int:
         """Send the body that a coroutine returns, when it does; NOT_DONE_YET if it sends the body itself."""
 
         def send(body: bytes | int) -> None:
             if isinstance(body, bytes) and not self.gone:
-                self.answer(body)
+                self.respond(body)
 
         def failed(reason: Failure) -> None:
             if reason.check(CancelledError):  # see `held`
@@ -200,10 +200,10 @@ class SiteRequest(server.Request):
 
         context = copy_context()
         context.run(current.set, self.steps)
-        context.run(Deferred.fromCoroutine, answer).addCallback(send).addErrback(failed)
+        context.run(Deferred.fromCoroutine, response).addCallback(send).addErrback(failed)
         return server.NOT_DONE_YET
 
-    def answer(self, body: bytes) -> None:
+    def respond(self, body: bytes) -> None:
         """Send the whole response; a resource may have set the length already, as for HEAD of a file."""
         if self.code != 304 and not self.responseHeaders.hasHeader(b"content-length"):
             self.responseHeaders.setRawHeaders(b"content-length", [b"%d" % len(body)])
@@ -215,13 +215,13 @@ class SiteRequest(server.Request):
         if isinstance(problem := reason.value, NotWritten):
             path = self.uri.decode("latin-1")
             log.warn("nothing was written", fields={"path": path, "reason": str(problem)})
-            self.answer(self.site.pages.error(self, problem.status))
+            self.respond(self.site.pages.error(self, problem.status))
             return reason
         log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
         if self.startedWriting:
             self.transport.abortConnection()  # a truncated response must not look complete
             return reason
-        self.answer(self.site.pages.error(self, 500))
+        self.respond(self.site.pages.error(self, 500))
         return reason
 
     def connectionLost(self, reason: Failure) -> None:

@@ -1,7 +1,6 @@
 """Templates, the version of the page assets that they use, and the error pages."""
 
 import hashlib
-import re
 from http import HTTPStatus
 from pathlib import Path
 
@@ -12,7 +11,8 @@ from twisted.web.server import Request
 from upstage.web.headers import PAGE_CSP
 from upstage.web.visit import TOPOLOGIES, Published, Visit
 
-_IMPORT = re.compile(r'^(?:import|\}) .*"\./([^"]+)";$', re.MULTILINE)
+# The scripts that the stage page does not import: of other pages, and what helps where modules cannot load.
+NOT_OF_THE_STAGE = {"headers.js", "recover.js", "try.js"}
 ASSET_FOLDERS = ("style", "script", "image")
 
 MESSAGES = {
@@ -44,9 +44,8 @@ class Pages:
         self.site = site
         self._published = published or Published()
         self.version = _version_of(site)
-        # The scripts of the stage page, for preloading.
-        scripts = sorted(_with_imports(site / "script" / "main.js"))
-        self.modules = [self.asset(path.relative_to(site).as_posix()) for path in scripts]
+        scripts = sorted(path.name for path in (site / "script").glob("*.js"))
+        self.modules = [self.asset(f"script/{name}") for name in scripts if name not in NOT_OF_THE_STAGE]
         self._templates = Environment(
             loader=FileSystemLoader(site / "templates"),
             autoescape=True,
@@ -81,17 +80,6 @@ class Pages:
         except Exception:  # the template itself may be broken
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             return f"{status} {title}\n".encode()
-
-
-def _with_imports(script: Path) -> set[Path]:
-    """Return a script and all that it imports, directly or not."""
-    found: set[Path] = set()
-    waiting = {script}
-    while waiting:
-        script = waiting.pop()
-        found.add(script)
-        waiting |= {script.parent / name for name in _IMPORT.findall(script.read_text())} - found
-    return found
 
 
 def _version_of(site: Path) -> str:

@@ -34,11 +34,11 @@ class StageWebSocket(Protocol):
     protocol: that answers pings and gathers fragments before they can be counted.
     """
 
-    def __init__(self, connections: Connections, socket: WebSocket, answer: bytes, address: str) -> None:
-        """`answer` completes the handshake, `address` is the client's."""
+    def __init__(self, connections: Connections, socket: WebSocket, response: bytes, address: str) -> None:
+        """`response` completes the handshake, `address` is the client's."""
         self._connections = connections
         self._socket = socket
-        self._answer = answer
+        self._response = response
         self._address = address
 
     def connectionMade(self) -> None:
@@ -46,7 +46,7 @@ class StageWebSocket(Protocol):
         transport = self._tcp = cast(Transport, self.transport)
         transport.unregisterProducer()  # the HTTP channel, which is no longer involved
         limit_reads(transport)
-        transport.write(self._answer)
+        transport.write(self._response)
         self._messages = Messages(self._socket, self._control)
         self._connection = Connection(
             self._connections,
@@ -116,9 +116,9 @@ class WebSocketEndpoint(Resource):
                 request.setHeader(b"allow", b"GET")
             return f"{reason}\n".encode()
         request.log_line(101)  # it never finishes as a request
-        answer = SWITCHING % generate_accept_token(header(request, b"sec-websocket-key").encode())
+        response = SWITCHING % generate_accept_token(header(request, b"sec-websocket-key").encode())
         socket = StageWebSocket(
-            self._connections, WebSocket(ConnectionType.SERVER), answer, request.client_address
+            self._connections, WebSocket(ConnectionType.SERVER), response, request.client_address
         )
         # Private in Twisted, but made for this: from now on the channel's bytes go to the socket.
         request.channel._protocolUpgradeForWebsockets(socket)

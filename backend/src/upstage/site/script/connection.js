@@ -72,9 +72,9 @@ export function makeConnection(stageId, { onFrame, onState, onIdentity }) {
 
 // Each connection needs its own key: the server drops it when the socket closes.
 async function fetchIdentity() {
-  const answer = await fetch("/admin/id", { cache: "no-store", signal: AbortSignal.timeout(KEY_TIMEOUT) });
-  if (!answer.ok) throw new Error(`/admin/id answered ${answer.status}`);
-  return decode(await answer.text()).fields;
+  const response = await fetch("/admin/id", { cache: "no-store", signal: AbortSignal.timeout(KEY_TIMEOUT) });
+  if (!response.ok) throw new Error(`/admin/id answered ${response.status}`);
+  return decode(await response.text()).fields;
 }
 
 function socketAddress() {

@@ -25,11 +25,11 @@ async function ask(url) {
   try {
     // HEAD fetches the headers only. No cache option: "reload" and "no-store" would send Cache-Control: no-cache,
     // which makes the classic site's Varnish fetch the file again.
-    const answer = await fetch(url, { method: "HEAD" });
-    const { server } = answered(answer.headers);
-    show(url, `${answer.status}`, outcome(answer.headers), server ?? performance.now() - started);
+    const response = await fetch(url, { method: "HEAD" });
+    const { server } = answered(response.headers);
+    show(url, `${response.status}`, outcome(response.headers), server ?? performance.now() - started);
   } catch {
-    show(url, "–", "no answer", performance.now() - started);
+    show(url, "–", "no response", performance.now() - started);
   }
 }
 

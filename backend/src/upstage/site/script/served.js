@@ -17,7 +17,7 @@ const NGINX = {
   stale: ["nginx", "stale: an older copy, because Varnish does not answer"],
   disk: ["nginx", "the file, from the disk"],
   synth: ["nginx", "its own page"],
-  error: ["nginx", "its own page: no answer from behind it"],
+  error: ["nginx", "its own page: no response from behind it"],
 };
 
 const VARNISH = {

@@ -18,10 +18,10 @@ NETWORK, TOKEN = "", "VARNISH_PURGE_URL=http://nginx:8080\nPURGE_TOKEN=secret\n"
 @pytest.fixture(scope="module", autouse=True, params=[NETWORK, TOKEN], ids=["network", "token"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """One container has the three. (In place of the app of conftest.py.)"""
-    folder = tmp_path_factory.mktemp("packs")
-    copy_with("packs", folder)
-    for pack in (folder / "recipes").glob("*_cache.py"):
-        shutil.copy(pack, folder / "app")
+    folder = tmp_path_factory.mktemp("frameworks")
+    copy_with("frameworks", folder)
+    for recipe in (folder / "recipes").glob("*_cache.py"):
+        shutil.copy(recipe, folder / "app")
     with started(folder, request.param):
         wait_until(lambda: ask("/django/plays").status == 200, within=60)
         yield

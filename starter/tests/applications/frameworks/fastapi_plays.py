@@ -1,4 +1,4 @@
-"""The smallest site that FastAPI and SQLAlchemy make of a model, with the pack; below it, the other two."""
+"""The smallest site that FastAPI and SQLAlchemy make of a model, with the recipe; below it, the other two."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""The smallest site that Django makes of a model, with the pack."""
+"""The smallest site that Django makes of a model, with the recipe."""
 
 from typing import Any
 
