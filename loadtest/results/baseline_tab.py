@@ -16,6 +16,7 @@ COLUMNS = [
     {"key": "now", "title": "Now"},
 ]
 KEYS = [column["key"] for column in COLUMNS]
+ORDER = ("worse", "better", "")
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
@@ -32,6 +33,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             differences = baseline.compared(baseline.read(baseline.folder_of(name))[1], [so_far])
         except baseline.RunError as error:
             return [dict.fromkeys(KEYS, "") | {"row": str(error)}]
+        differences.sort(key=lambda one: ORDER.index(one.verdict))
         cells = (
             (one.verdict or "within the spread", one.row, one.measure, *one.ranges) for one in differences
         )

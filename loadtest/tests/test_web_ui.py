@@ -113,7 +113,7 @@ def test_the_tab_baseline_compares_the_run_so_far(
     for name in ("options", *range(1, baseline.ROUNDS + 1)):
         (tmp_path / "before" / f"{name}.json").write_text(json.dumps(kept))
     assert ui.table("baseline") == []
-    for name, said in (("after", "no run 'after'.*there are before"), ("../x", "letters, digits")):
+    for name, said in (("after", "no run 'after'.*the kept ones: before"), ("../x", "letters, digits")):
         assert re.search(said, ui.start(baseline=name)["message"])
     assert ui.start(baseline="before")["success"] is True
     assert "No row has 20 samples" in ui.table("baseline")[0]["row"]

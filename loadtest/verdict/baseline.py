@@ -96,7 +96,7 @@ def read(folder: Path) -> tuple[dict[str, str], list[Figures]]:
         return options, list(map(figures, rounds))
     except FileNotFoundError:
         others = sorted(path.name for path in folder.parent.glob("[a-z0-9]*"))
-        kept = f"; there are {', '.join(others)}" if others else ""
+        kept = f"; the kept ones: {', '.join(others)}" if others else ""
         raise RunError(f"There is no run '{folder.name}' (make load SAVE={folder.name}){kept}.") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}.") from None

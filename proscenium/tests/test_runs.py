@@ -96,7 +96,7 @@ def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.
     runs.main("save", "before")
     for name, said in (
         ("../x", "lower-case letters"),
-        ("other", "There is no run 'other' .*there are before"),
+        ("other", "There is no run 'other' .*the kept ones: before"),
     ):
         with pytest.raises(RunError, match=said):
             runs.main("compare", name)
