@@ -77,8 +77,8 @@ def signs_in(number: int, password: str) -> bool:
     form = {"username": "admin", "password": password}
     page = f"http://127.0.0.1:31{number}80/admin/login"
     headers = {"Host": "localhost"}
-    answer = requests.post(page, data=form, headers=headers, allow_redirects=False, timeout=20)
-    return answer.status_code < 400
+    response = requests.post(page, data=form, headers=headers, allow_redirects=False, timeout=20)
+    return response.status_code < 400
 
 
 @pytest.fixture

@@ -25,11 +25,10 @@ sub vcl_recv {
 }
 
 # Marks the fetches that may have to wait. A page of which there is an old copy is not one: a client has asked for it before. Nor
-# is a form that is sent: nginx limits those. Nor is a response that the backend holds back (a webcam's next picture, a line that
-# is being spoken): it would take a place for seconds.
+# is a form that is sent: nginx limits those.
 sub vcl_backend_fetch {
     if (!bereq.http.X-Identified && !bereq.is_bgfetch && !bereq.http.X-Old &&
-        (bereq.method == "GET" || bereq.method == "HEAD") && bereq.url !~ "^/(media/video|speech)/") {
+        (bereq.method == "GET" || bereq.method == "HEAD")) {
         set bereq.http.X-Anonymous = "yes";
     }
     unset bereq.http.X-Identified;

@@ -1,1 +1,1 @@
-"""What the learners of a class have done, for the instructor (docs/teaching-class.md)."""
+"""A class's copies of the stack, and what their learners have done (docs/teaching-class.md)."""

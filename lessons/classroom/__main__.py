@@ -1,15 +1,32 @@
-"""`make class-status`: the copies of a class in a FOLDER, as a table, or with CSV=1 for a gradebook."""
+"""What bin/class does with a class: COMMAND PATH; the path is the class's folder, or a copy's."""
 
 import os
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from .status import EngineError, as_csv, as_table, copies
+from .copies import make, make_again, print_missing, put_aside, remove_stack, write_handout
+from .status import as_csv, as_table, copies
+
+
+def print_status(folder: Path) -> None:
+    """Print what each copy has done as a table, or with CSV=1 for a gradebook."""
+    found = copies(folder)
+    print(as_csv(found) if os.environ.get("CSV") else as_table(found, time.time()))
+
+
+COMMANDS = {
+    **{"status": print_status, "handout": write_handout, "close": put_aside},
+    **{"missing": print_missing, "make": make, "remove": remove_stack, "reset": make_again},
+}
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # bin/class says what to type after Ctrl-C
     try:
-        found = copies(Path(sys.argv[1]))
-    except EngineError as error:
+        COMMANDS[sys.argv[1]](Path(sys.argv[2]))
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
+    except OSError as error:
         sys.exit(str(error))
-    print(as_csv(found) if os.environ.get("CSV") else as_table(found, time.time()))

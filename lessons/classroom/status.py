@@ -6,7 +6,6 @@ These files belong to the learner, so they may hold anything; nothing of the cop
 import csv
 import io
 import json
-import subprocess
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -16,16 +15,13 @@ from typing import Any
 
 from lessons.lesson import lessons
 
-SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
+from .copies import SERVICES, handed_out, made, run
+
 LATEST = 1e11  # seconds since 1970: no later time can be shown
 LETTERS = 200  # kept of what a check has said
 WORDS = 60  # of these letters in the table
 ROW = "{:>4}  {:>6}  {:24}  {:14}  {:60}  {}"
 DAMAGED = "damaged"
-
-
-class EngineError(Exception):
-    """The container engine does not answer; the text is its message."""
 
 
 @dataclass(frozen=True)
@@ -76,28 +72,22 @@ class Copy:
 
 
 def copies(folder: Path) -> list[Copy]:
-    """All copies of the class in a folder. Raise EngineError."""
+    """All copies of the class in a folder. Raise CalledProcessError."""
     services = running_services()
     found = []
-    for settings in sorted(folder.glob("[0-9][0-9].env")):
-        project = dict(line.partition("=")[::2] for line in settings.read_text().splitlines())[
-            "COMPOSE_PROJECT_NAME"
-        ]
-        kept = settings.with_suffix("") / ".run" / project / "lessons"
+    for copy in made(folder):
+        project = handed_out(copy)["COMPOSE_PROJECT_NAME"]
+        kept = copy / ".run" / project / "lessons"
         results = [read_result(lesson.number, kept) for lesson in lessons()]
-        found.append(Copy(int(settings.stem), health(services.get(project, {})), results))
+        found.append(Copy(int(copy.name), health(services.get(project, {})), results))
     return found
 
 
 def running_services() -> dict[str, dict[str, str]]:
-    """The state of each service of each Compose project. Raise EngineError."""
+    """The state of each service of each Compose project. Raise CalledProcessError."""
     labels = '{{.Label "com.docker.compose.project"}} {{.Label "com.docker.compose.service"}}'
-    command = ["docker", "ps", "--all", "--format", labels + " {{.State}} {{.Status}}"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise EngineError(done.stderr.strip())
     found: dict[str, dict[str, str]] = {}
-    for line in done.stdout.splitlines():
+    for line in run("docker", "ps", "--all", "--format", labels + " {{.State}} {{.Status}}"):
         project, service, state, status = line.split(" ", 3)
         if state == "running":  # "Up 5 minutes (healthy)", "Up 2 seconds (health: starting)"
             state = status.partition("(")[2].rstrip(")").removeprefix("health: ") or state

@@ -1,0 +1,174 @@
+"""A class's copies of the stack: how they are made, handed out and removed.
+
+Copy 7 is a clone in the folder 07, which its learner may change. So its settings are kept beside it as they
+were handed out, in 07.env and 07.yaml.
+"""
+
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
+# Settings that the copies take over from the teacher's.
+PASSED_ON = (
+    *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE", "VARNISH_MEMORY"),
+    *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE", "PROMETHEUS_IMAGE"),
+)
+# The last two digits of each port: those of its default, unless another port has them.
+PORTS = {
+    **{"HTTP_PORT": 80, "HTTPS_PORT": 43, "SWF_PORT": 30, "POLICY_FILE_PORT": 0, "LOCUST_PORT": 89},
+    **{"WEB_PORT": 81, "OBSERVE_PORT": 90, "APP_PURGE_PORT": 61, "THEATRES_SWF_PORT": 31, "FTP_PORT": 21},
+}
+PASSIVE = range(22, 30)  # those of FTP_PASSIVE_PORTS
+MEMORY = 230  # MiB of a copy, with the engine's part for it
+HANDOUT = Path(__file__).with_name("handout.txt")
+
+
+def run(*command: str | Path) -> list[str]:
+    """The lines that a program prints. Raise CalledProcessError; the program has said what is wrong."""
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+
+def made(folder: Path) -> list[Path]:
+    """The copies of the class in a folder."""
+    return [settings.with_suffix("") for settings in sorted(folder.glob("[0-9][0-9].env"))]
+
+
+def handed_out(copy: Path) -> dict[str, str]:
+    """The settings of a copy, as they were handed out."""
+    lines = copy.with_suffix(".env").read_text().splitlines()
+    return dict(line.partition("=")[::2] for line in lines)
+
+
+def found(kind: str, copy: Path) -> list[str]:
+    """What Docker lists of a copy's stack, by its label, because its compose.yaml may be broken."""
+    project = handed_out(copy)["COMPOSE_PROJECT_NAME"]
+    return run("docker", *kind.split(), "-q", f"--filter=label=com.docker.compose.project={project}")
+
+
+def print_missing(last: Path) -> None:
+    """Print the copies up to the last that are not open, or that they need more memory than there is.
+
+    A copy is open if it was started and something of it runs. The rest its learner may have stopped.
+    """
+    numbers = [f"{number:02}" for number in range(1, int(last.name) + 1)]
+    started = [copy for copy in made(last.parent) if copy.with_suffix(".started").exists()]
+    opened = [copy.name for copy in started if found("ps", copy)]
+    missing = [number for number in numbers if number not in opened]
+    table, needed = Path("/proc/meminfo"), MEMORY * len(missing)
+    if not os.environ.get("DOCKER_HOST") and os.access(table, os.R_OK):
+        [free] = [int(size) // 1024 for size in re.findall(r"MemAvailable: +(\d+)", table.read_text())]
+        if needed > free:  # the kernel would end programs of all copies
+            print(f"{len(missing)} more copies need {needed} MiB of memory;", end=" ")
+            print(f"{free} MiB are free: room for {free // MEMORY}")
+            sys.exit(1)
+    print("\n".join(missing))
+
+
+def make(copy: Path) -> None:
+    """Make what is missing of a copy. The clone of the last commit gets its name when it is complete."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    settings, override, new = (copy.with_suffix(end) for end in (".env", ".yaml", ".making"))
+    if not settings.exists():
+        write(override, limits(copy.name))
+        write(settings, environment(copy.name))
+    if not copy.is_dir():
+        run("rm", "-rf", new)
+        run("git", "clone", "--quiet", "--local", "--single-branch", "--no-tags", os.environ["PWD"], new)
+        run("cp", "-p", settings, new / ".env")
+        run("cp", override, new / "compose.override.yaml")
+        new.rename(copy)
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file as a whole, for its owner only."""
+    new = file.with_suffix(".new")
+    new.touch(0o600)
+    new.write_text(text)
+    new.rename(file)
+
+
+def environment(number: str) -> str:
+    """The text of a copy's .env."""
+    first = int(os.environ.get("CLASS_PORTS") or 20000) + 100 * int(number)
+    # Of these letters no two look alike on paper.
+    letters = "abcdefghijkmnpqrstuvwxyz23456789"
+    passwords = ["".join(secrets.choice(letters) for _ in range(10)) for _ in range(2)]
+    settings = {
+        "COMPOSE_PROJECT_NAME": f"{os.environ['COMPOSE_PROJECT_NAME']}-class-{number}",
+        **{name: first + digits for name, digits in PORTS.items()},
+        "FTP_PASSIVE_PORTS": f"{first + PASSIVE[0]}-{first + PASSIVE[-1]}",
+        "UPSTAGE_ADMIN_PASSWORD": passwords[0],
+        "LOCUST_WEB_USERNAME": "locust",
+        "LOCUST_WEB_PASSWORD": passwords[1],
+        "UPSTAGE_FESTIVAL": "off",  # 21 MB of media in each copy
+        # Lessons need them, whatever BIND_ADDR is.
+        "COMPARISON_NAMES": os.environ.get("COMPARISON_NAMES") or "on",
+        **{name: f"'{os.environ[name]}'" for name in PASSED_ON if os.environ.get(name)},
+    }
+    lines = [f"{name}={value}\n" for name, value in settings.items()]
+    return "# Written by make class. Explanations: .env.example\n" + "".join(lines)
+
+
+def limits(number: str) -> str:
+    """A copy's compose.override.yaml: a share of the cores; subnets, as ten copies use up Docker's own."""
+    cpus = os.environ.get("CLASS_CPUS") or "0.5"
+    one, two, three, _ = (os.environ.get("CLASS_SUBNETS") or "10.213.0.0/18").split(".")
+    text = f"# Copy {number} of a class, written by make class (docs/teaching-class.md).\nservices:\n"
+    text += "".join(f"  {name}: {{ cpus: {cpus} }}\n" for name in SERVICES)
+    text += "networks:\n"
+    for place, name in enumerate(("edge", "load", "back")):
+        high, low = divmod(256 * int(three) + 128 * int(number) + 32 * place, 256)
+        text += f"  {name}:\n    ipam: {{ config: [{{ subnet: {one}.{two}.{high}.{low}/27 }}] }}\n"
+    return text
+
+
+def write_handout(folder: Path) -> None:
+    """Write what the learners type and open, of all copies that have been started."""
+    address = os.environ["BIND_ADDR"]
+    target = "localhost" if address in ("127.0.0.1", "0.0.0.0") or "::" in address else address
+    text = ""
+    for copy in (each for each in made(folder) if each.with_suffix(".started").exists()):
+        own = handed_out(copy)
+        ends = [(own[name], target) for name in ("HTTP_PORT", "HTTPS_PORT", "LOCUST_PORT")]
+        ends.append((own["OBSERVE_PORT"], "localhost"))  # lesson 17; on 127.0.0.1 whatever BIND_ADDR is
+        own["number"] = copy.name
+        own["folder"] = f"{os.environ['PWD']}/{copy}"
+        own["server"] = (os.environ.get("SERVER_NAMES") or socket.gethostname()).partition(" ")[0]
+        own["tunnels"] = " ".join(f"-L {port}:{end}:{port}" for port, end in ends)
+        text += HANDOUT.read_text().format_map(own)
+    write(folder / "handout.md", text)
+
+
+def remove_stack(copy: Path) -> None:
+    """Remove all that Docker has of a copy."""
+    for find, remove in (("ps -a", "rm -fv"), ("network ls", "network rm"), ("volume ls", "volume rm -f")):
+        if names := found(find, copy):
+            run("docker", *remove.split(), *names)
+    project = handed_out(copy)["COMPOSE_PROJECT_NAME"]
+    images = set(run("docker", "image", "ls", "--format", "{{.Repository}}"))
+    if own := images & {f"{project}-backend", f"{project}-policyd"}:  # one in use elsewhere stays
+        subprocess.run(["docker", "rmi", *sorted(own)], stdout=subprocess.DEVNULL)
+
+
+def put_aside(folder: Path) -> None:
+    """Move FOLDER to FOLDER.before."""
+    before = folder.with_suffix(".before")
+    run("rm", "-rf", before)
+    folder.rename(before)
+
+
+def make_again(copy: Path) -> None:
+    """Remove a copy's stack, put its learner's files aside, and clone it again."""
+    started, before = copy.with_suffix(".started"), copy.with_suffix(".before")
+    remove_stack(copy)
+    if started.exists() and copy.is_dir():  # after an interrupted reset they are aside already
+        put_aside(copy)
+    run("rm", "-rf", started, copy)
+    make(copy)
+    if before.is_dir():  # it may belong to the learner's account
+        subprocess.run(["chown", "-R", f"--reference={before}", copy])
