@@ -1,1 +1,1 @@
-"""A package of its own, because another, Debian's python3-extras, has this name."""
+"""Makes this folder a package: otherwise Debian's python3-extras, of the same name, would be imported."""

@@ -57,7 +57,7 @@ def main(command: str, name: str = "") -> int:
     elif state and now:
         now.run(mend=True)
         wait_until_mended()
-        write_state(FILE, replace(state.ended(), random=""))  # it was not found
+        write_state(FILE, replace(state.ended(), random=""))  # the learner has not found it
         print("Mended." if secret else f'Mended. It was: "{now.title}".')
     else:
         print("The stack is not broken.")
@@ -88,7 +88,7 @@ def answers(path: str) -> bool:
 
 
 def visited() -> bool:
-    """Whether nginx has answered a request in the last ten seconds, before the fault or in it."""
+    """Whether nginx has answered a request in the last ten seconds, before the fault or during it."""
     try:
         lines = nginx_lines(running().log("nginx", 50).splitlines())
     except NotRunning:  # nginx is what is broken
@@ -97,7 +97,7 @@ def visited() -> bool:
 
 
 def break_secretly(drawn_from: list[Fault]) -> int:
-    """Make a fault of which only a visitor's complaint is told."""
+    """Make a fault, and tell the learner nothing but a visitor's complaint."""
     fault = secrets.choice(drawn_from)
     write_state(
         FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), random=fault.name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-KINDS = (  # of requests, as tests/test_faults.py sends them
+KINDS = (  # the kinds of requests that tests/test_faults.py sends
     *("picture", "front page", "new page", "large file", "classic", "nginx.localhost", "workshop"),
     *("chat", "join", "policy"),
 )
@@ -14,20 +14,20 @@ KINDS = (  # of requests, as tests/test_faults.py sends them
 
 @dataclass(frozen=True)
 class Fault:
-    """What the file says."""
+    """A fault, with the fields of its file."""
 
     name: str
     title: str
     users: str  # what they see
-    promise: str  # of the stack
+    promise: str  # what the stack guarantees
     look: str  # where it can be seen
     commands: tuple[str, str]  # bash, with the functions of commands.sh: what breaks, and what mends
     lasts: float  # seconds from one to the other; 0: it mends itself
     may_fail: frozenset[str]  # kinds of requests; all others must not
     heals: float  # seconds after the repair, or the fault if it repairs itself, until no request fails
     loses: str = ""  # what is lost in between
-    complaint: str = ""  # what a visitor writes; with one it can be chosen at random, for lesson 17
-    shows: str = ""  # a visitor's command, which fails while it is broken; with $HTTP_PORT
+    complaint: str = ""  # what a visitor writes; with one, a fault can be chosen at random, for lesson 17
+    shows: str = ""  # a visitor's command that fails during the fault; it may contain $HTTP_PORT
     at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
 
     def run(self, mend: bool = False) -> None:
@@ -39,7 +39,7 @@ class Fault:
 
 
 class FaultError(Exception):
-    """A fault that there is not, or that could not be made or mended."""
+    """The fault does not exist, or could not be made or mended."""
 
 
 def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def faults() -> list[Fault]:
-    """All of them, by name. Raise FaultError if a file is not one."""
+    """All faults, by name. Raise FaultError if a file does not describe one."""
     return [read(file) for file in sorted(FOLDER.glob("*.toml"))]
 
 

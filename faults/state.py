@@ -20,12 +20,12 @@ class State:
     random: str = ""  # its real name, if it was chosen at random for a learner to find
 
     def ended(self) -> "State":
-        """The same, mended now."""
+        """This state, mended now."""
         return replace(self, mended=time.time())
 
 
 def read_state(file: Path) -> State | None:
-    """The state in a file, None without one."""
+    """The state in a file; None if there is no file."""
     if not file.exists():
         return None
     kept = json.loads(file.read_text())

@@ -77,12 +77,12 @@ class Lesson:
 
     @property
     def optional(self) -> bool:
-        """Whether it is for the time that is left."""
+        """Whether the lesson is for learners who have time left."""
         return bool(self.told.get("optional"))
 
 
 def lessons() -> list[Lesson]:
-    """All of them, in order."""
+    """All lessons, in order."""
     pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files behind
     return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
 

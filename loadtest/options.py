@@ -182,7 +182,7 @@ def declare_addresses(parser: LocustArgumentParser) -> None:
 
 
 def topology_list(text: str) -> str:
-    """The text itself: in the form it is a field. Raise ArgumentTypeError for an unknown name."""
+    """The text itself, which a field of the form shows. Raise ArgumentTypeError for an unknown name."""
     try:
         topologies.parse(text)
     except ValueError as error:
@@ -215,7 +215,7 @@ def within(
 ) -> Callable[[str], float]:
     """A conversion of text to `kind`. It raises ArgumentTypeError unless that is a number in these limits.
 
-    So NaN and infinity are none, for which Python has words that `float` accepts.
+    So it rejects NaN and infinity, although `float` accepts words for them.
     """
 
     def convert(text: str) -> float:

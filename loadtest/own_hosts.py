@@ -6,8 +6,8 @@ from typing import Any
 from locust import User
 from locust.env import Environment
 
-OWN = "asked"  # the name of the attribute that keeps it: Locust writes over `host`
-OURS = ("locustfile", "users.", "locust.")  # the modules of the shipped classes, which have none
+OWN = "asked"  # the attribute that keeps a class's own host: Locust writes over `host`
+OURS = ("locustfile", "users.", "locust.")  # the modules of the shipped classes, which have no host
 
 
 def register(environment: Environment) -> None:
@@ -41,7 +41,7 @@ def classes(environment: Environment) -> list[type[User]]:
 
 
 def asked(environment: Environment, picked: list[type[User]]) -> dict[str, str]:
-    """The host that each of these classes asks, by its name."""
+    """The host to which each of these classes sends its requests, by the class's name."""
     return {user.__name__: getattr(user, OWN, environment.host or "") for user in picked}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-# What nginx logs as `answered` (nginx/logging/outcome.conf) of requests that Varnish's log does not have.
+# What nginx logs as `answered` (nginx/logging/outcome.conf) for requests that Varnish's log does not have.
 BY_NGINX = {
     "nginx:hit": "nginx has a copy of this second",
     "nginx:disk": "nginx reads the file",
@@ -30,7 +30,7 @@ class Explained:
 
 
 def explain(line: Line, seen: Request | None) -> Explained:
-    """A request, from nginx's line and from Varnish's records of it."""
+    """Explain a request from nginx's line and from Varnish's records of it."""
     server, _, outcome = line.answered.partition(":")
     by_nginx = BY_NGINX.get(line.answered, "")
     if seen is None:
@@ -105,7 +105,7 @@ def answered(fetch: Transaction) -> str:
 
 
 def stored(seen: Request, fetch: Transaction) -> str:
-    """For how long the response of a fetch is a copy; empty if nothing decided that.
+    """For how long the response to a fetch is kept as a copy; empty if nothing decided that.
 
     A response that is not stored has a lifetime too: until it ends, requests for it go to the backend in
     parallel, because they could not share a response.

@@ -26,7 +26,7 @@ NAMED = 3  # paths for each reason
 
 
 def main(report: Path) -> int:
-    """Print the answer."""
+    """Print the share of requests that a cache answers, and why the others reached the application."""
     measurements = json.loads(report.read_text())["measurements"]
     for measured in measurements:
         if words := wrong(measured):
@@ -42,7 +42,7 @@ def main(report: Path) -> int:
 
 
 def wrong(measured: Mapping[str, Any]) -> str:
-    """Return why a row says nothing about a cache: how too many of its requests ended; empty if it does."""
+    """Return how requests ended, if too many failed for a row to say anything about a cache; else empty."""
     total = sum(row["num_requests"] for row in measured["rows"])
     if not total:
         return "no request was made"

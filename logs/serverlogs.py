@@ -36,12 +36,12 @@ class Line:
     cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
     visitor: str = ""  # nginx only: anonymous, identified or personal (nginx/caching/micro_cache.conf)
     seconds: float | None = None  # how long it took; the log of classic.localhost does not say
-    ended: float | None = None  # seconds since 1970; neither does it say this
-    span: str = ""  # nginx's own in the trace `id`; the access log does not say
-    parent: str = ""  # the span that asked
+    ended: float | None = None  # seconds since 1970; that log does not say this either
+    span: str = ""  # nginx's own span in the trace `id`; the access log does not say
+    parent: str = ""  # the span that sent the request
     flags: str = "00"  # 01: the trace is kept
-    traced: str = ""  # why nginx tells of it: failed, slow or drawn
-    # backend only: what it waited for, from and to in milliseconds after the beginning
+    traced: str = ""  # why nginx reports it: failed, slow or drawn
+    # backend only: what it waited for, and when each wait began and ended, in ms after the beginning
     steps: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     @property
@@ -63,7 +63,7 @@ def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
 def backend_lines(log: Iterable[str]) -> Iterator[Line]:
     """The requests in the backend's log; other lines are left out."""
     for entry in _entries(log):
-        if "request_id" in entry:  # those of health checks have none
+        if "request_id" in entry:  # health checks have none
             method, url, status, size = (entry[name] for name in ("method", "path", "status", "bytes"))
             yield Line(
                 method,

@@ -39,7 +39,7 @@ class Span:
 
 
 def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
-    """The request of nginx's line, which has its times, with what Varnish and the backend have of it."""
+    """The tree of a request: nginx's line, which has its times, above what Varnish and the backend logged."""
     assert line.ended is not None
     assert line.seconds is not None
     facts: dict[str, str | int] = {
@@ -57,13 +57,13 @@ def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
     root.notes = [why] if why else []
     root.spans = [in_varnish(request) for request in seen]
     alone = attach([root], backend)
-    if not line.span:  # it is not in the access log, so what no other span asked for is taken for that one's
+    if not line.span:  # the access log has none: pages that no other span asked for are put below the root
         root.spans += alone
     return root
 
 
 def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
-    """Put each page of the backend below the span that asked for it; return those that none of these did."""
+    """Put each page of the backend below the span that asked for it; return those without such a span."""
     made = {span.id: span for root in roots for _, span in root.walk()}
     alone: list[Span] = []
     for line in backend:
@@ -73,8 +73,8 @@ def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
 
 
 def in_varnish(request: Request) -> Span:
-    """A request in Varnish: its restarts, its fetches, and the parts of its page. What one transaction caused
-    stands below that.
+    """A request in Varnish: its restarts, its fetches, and the parts of its page. What a transaction caused
+    stands below it.
     """
     by_number: dict[int, Span] = {}
     top = by_number[request.client.xid] = _transaction(request.client, request.outcome)
@@ -84,7 +84,7 @@ def in_varnish(request: Request) -> Span:
     reasons = by_varnish(request)
     if reasons:
         top.facts["proscenium.why"] = "; ".join(reasons)
-    top.notes = [reason for reason in reasons if reason != kept(request)]  # a fetch says more exactly
+    top.notes = [reason for reason in reasons if reason != kept(request)]  # the fetch says this more exactly
     if request.outcome == "hit" and request.remaining > 0:
         top.notes.insert(0, f"a copy that stays fresh for {request.remaining:.0f} s")
     for each in request.restarts:

@@ -130,7 +130,7 @@ def make() -> Line | None:
 
 
 def follow(line: Line) -> None:
-    """Print what each server did with a request, as a tree with the reasons; then what no log has of it."""
+    """Print what each server did with a request, as a tree with the reasons; then what the logs lack."""
     missing = []
     found: list[Request] = []
     other = re.match(r"varnish-(\d[\d.]+);", line.cache)
@@ -139,7 +139,7 @@ def follow(line: Line) -> None:
     else:
         try:
             found = in_varnishlog(line.id)
-        except NotRunning as error:  # perhaps that is why
+        except NotRunning as error:  # perhaps this is why the user asks
             missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
         if not found and not missing and of_varnish(line):
             missing.append("varnish: its log no longer has the request")

@@ -43,7 +43,7 @@ class Transaction:
 
     @property
     def caused_by(self) -> int:
-        """The number of the transaction that caused this one; of a client's first, that of its connection."""
+        """The number of the transaction that caused this one; for a client's first, of its connection."""
         return int(self.first("Begin").split()[1])
 
     @property

@@ -25,7 +25,7 @@ from .serverlogs import Line, nginx_lines
 from .varnishlog import Request, requests
 
 HELD = 1.4  # seconds from the end of a request until its line is printed
-PATIENCE = 4.0  # seconds, if Varnish has not yet said how it ended: it logs a request after its fetches
+PATIENCE = 4.0  # seconds, if Varnish has not logged the request yet: it does so after the request's fetches
 PAUSE = 0.2  # seconds between two looks at what is due
 STARTING = 1.5  # seconds from the start of a container until its program has a log
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
@@ -125,21 +125,21 @@ class Faults:
 
 
 def happened(event: str) -> str:
-    """What has happened to a service, in words; nothing for what the engine does besides."""
+    """What has happened to a service, in words; empty for the engine's other events."""
     action, _, service = event.rpartition(" ")
     known = not (service.startswith("varnish") and action in ("die", "start")) and action in EVENTS
     return f"{service} {EVENTS[action]}" if known else ""
 
 
 def clock(seconds: float) -> str:
-    """The time of day, of seconds since 1970."""
+    """The time of day, from seconds since 1970."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 Lines = queue.Queue[tuple[str, str | None]]
-# What varnishlog says when Varnish has started another worker, and the line that stands for it.
+# What varnishlog prints when Varnish has started another worker, and the line that replaces it.
 SAID = {"Log abandone": None, "Failed to ac": None, "Log reacquir": ""}
-# What the engine says of a container. Varnish's own log tells when it has stopped and is back.
+# The engine's events of a container, in words. Varnish's own log tells when it has stopped and is back.
 EVENTS = {
     "die": "has stopped",
     "start": "is back",
@@ -166,7 +166,7 @@ class Reader(threading.Thread):
     def run(self) -> None:
         """Read for as long as the program runs."""
         while True:
-            with suppress(NotRunning):  # it may end again at once
+            with suppress(NotRunning):  # the tool may end again at once
                 self._process = self._follow()
                 if self._ended:
                     self.end()
@@ -200,7 +200,7 @@ def watch(wanted: Wanted, faults: Faults) -> int:
     lines: Lines = queue.Queue(maxsize=10_000)
     joiner, begun = Joiner(wanted), False
     stack = running()
-    away = set(stack.varnishes(stopped=True))  # those whose log does not run
+    away = set(stack.varnishes(stopped=True))  # the Varnishes whose logs are not being read
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     logs: dict[str, Callable[[], Process]] = {

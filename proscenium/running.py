@@ -18,12 +18,12 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parents[1]
 LINES = 20_000  # of a service's log
 RUNS = ("running", "paused")  # states of a container
-RECENT = 1.0  # seconds for which the engine's list of containers is taken as it was
+RECENT = 1.0  # seconds for which the engine's list of containers is reused
 
 Process = subprocess.Popen[str]
 
-# Shell scripts for the place where a service runs. What follows a log says with an empty line that it has
-# begun, and ends when its standard input closes: an engine's client that ends does not end what it started.
+# Shell scripts for the place where a service runs. A script that follows a log prints an empty line when it
+# has begun, and ends when its standard input closes: an engine's client leaves running what it has started.
 VARNISH_TOOL = 'exec "$0" -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" "$@"'
 FOLLOWING = 'echo; "$@" 2>&1 & cat >/dev/null; kill $!'
 VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
@@ -35,11 +35,11 @@ class NotRunning(Exception):
 
 
 class Running(ABC):
-    """A running stack. Everything raises NotRunning."""
+    """A running stack. Every method may raise NotRunning."""
 
     @abstractmethod
     def services(self, stopped: bool = False) -> list[str]:
-        """The services that run; with `stopped`, in containers, those too that do not."""
+        """The services that run; with `stopped`, in containers, also those that do not."""
 
     @abstractmethod
     def started(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ class Running(ABC):
 
     @abstractmethod
     def follow_log(self, service: str) -> Process:
-        """What it prints from now on."""
+        """What a service prints from now on."""
 
     @abstractmethod
     def follow_events(self) -> Process:
@@ -71,7 +71,7 @@ class Running(ABC):
 
     @abstractmethod
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
-        """Run tests of a folder; a line says of each whether it passed."""
+        """Run tests of a folder; return a line for each, which says whether it passed."""
 
     def run(self, service: str, *command: str, given: bytes = b"") -> str:
         """What a program prints where a service runs."""
@@ -82,7 +82,7 @@ class Running(ABC):
         return [name for name in self.services(stopped) if re.fullmatch(r"varnish(-\d+)?", name)]
 
     def varnish_tool(self, tool: str, *arguments: str) -> list[list[str]]:
-        """The command lines of a tool in every Varnish, one after the other; of varnishadm, in the first."""
+        """The command lines that run a tool in every Varnish; varnishadm runs in the first only."""
         varnishes = self.varnishes() or ["varnish"]
         if tool == "varnishadm":
             del varnishes[1:]
@@ -90,7 +90,7 @@ class Running(ABC):
         return [self.where(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes]
 
     def varnish(self, tool: str, *arguments: str) -> str:
-        """What they print."""
+        """What a tool prints in these Varnishes, one after the other."""
         return "".join(map(printed, self.varnish_tool(tool, *arguments)))
 
     def follow_varnishlog(self, varnish: str, *arguments: str) -> Process:
@@ -100,7 +100,7 @@ class Running(ABC):
 
 
 class Containers(Running):
-    """In the containers of COMPOSE_PROJECT_NAME."""
+    """The stack in the containers of COMPOSE_PROJECT_NAME."""
 
     def __init__(self) -> None:
         project = os.environ["COMPOSE_PROJECT_NAME"]
@@ -115,7 +115,7 @@ class Containers(Running):
             listed = printed(["docker", "ps", "-a", *self._ours, "--format", row])
             rows = (line.split() for line in listed.splitlines())
             found = sorted((service, state in RUNS, id_) for service, id_, state in rows)
-            self._ids = {service: (id_, runs) for service, runs, id_ in found}  # of two, that which runs
+            self._ids = {service: (id_, runs) for service, runs, id_ in found}  # of two, the running one
             self._listed = time.monotonic()
         return self._ids
 
@@ -167,7 +167,7 @@ class Containers(Running):
 
 
 class Native(Running):
-    """As processes under supervisord: native/native.sh has their addresses."""
+    """The stack as processes under supervisord: native/native.sh has their addresses."""
 
     # A shell of its own: Compose and `make` would take the addresses for the user's settings.
     SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh
@@ -196,7 +196,7 @@ class Native(Running):
         return follow(["tail", "-n", "0", "-F", f"{os.environ['NATIVE_RUN']}/log/{service}.log"])
 
     def follow_events(self) -> Process:
-        return follow(["cat"])  # there are none: supervisord starts what has ended at once
+        return follow(["cat"])  # no events: supervisord restarts at once what has ended
 
     def upstage(self, *arguments: str, given: str = "") -> str:
         return self._ask("active_upstage", *arguments, given=given)

@@ -1,6 +1,6 @@
-"""`make load SAVE=NAME` and `make compare BASELINE=NAME`: a load test is kept; is the same one worse now?
+"""`make load SAVE=NAME` keeps a load test; `make compare BASELINE=NAME` says whether it is worse now.
 
-Both measure several rounds (loadtest/verdict/baseline.py); `make clean` leaves them.
+Both measure several rounds (loadtest/verdict/baseline.py); `make clean` keeps the results.
 Exit status: 0 not worse, 1 worse, 2 it could not be measured.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from loadtest.verdict.baseline import LEAST, ROUNDS, RunError, compared, folder_of, in_all, read
 from proscenium.running import REPO
 
-OTHERS = ("TOPOLOGIES", "STAGE", "LENGTH", "PATHS")  # of make compare
+OTHERS = ("TOPOLOGIES", "STAGE", "LENGTH", "PATHS")  # options of make compare
 OPTIONS = ("USERS", "SPAWN", "TIME", "CLASSES", "EXAMPLE", "ARRIVALS", "CRAWL", "CRAWL_ADDRESSES", "ROBOTS")
 
 

@@ -15,7 +15,7 @@ CACHING_RULES = {  # the tables of docs/caching-rules.md, and their columns
     "condition": ("request", "status", "why"),
     "case": ("rule", "host", "request", "header", "status", "first", "then"),
 }
-IN_VCL = {  # the variables of that page, as Varnish has them
+IN_VCL = {  # the variables of nginx's error page, as Varnish has them
     "$page_title": "req.http.X-Title",
     "$page_text": "req.http.X-Message",
     "$status": "resp.status",
@@ -67,7 +67,7 @@ class Setting:
     published: bool | str = False
 
     def given(self, reader: str) -> str:
-        """NAME=DEFAULT as a reader has it; the commands, an empty name, leave the defaults to Compose."""
+        """NAME=DEFAULT as a reader has it. The commands, whose name is empty, leave defaults to Compose."""
         return f"{self.name}={self.default_in.get(reader, self.default) if reader else ''}"
 
     def read_by(self, reader: str) -> bool:
@@ -117,7 +117,7 @@ def example() -> str:
 
 
 def checks(reader: str, indent: str = "") -> str:
-    """The checks of what nginx or Varnish reads, or neither of them, as lines of a shell script."""
+    """The checks of the settings that nginx, Varnish or neither reads, as lines of a shell script."""
     lines = ""
     for name, kind in KINDS.items():
         read = [each for each in (SETTINGS if reader else FOR_USERS) if each.kind == name]
@@ -132,7 +132,7 @@ def server_table(reader: str) -> str:
 
 
 def commands_table() -> str:
-    """The shell file for the commands: names, ports, sites, and the checks of what neither server reads."""
+    """The shell file for the commands: names, ports, sites, and checks of settings that no server reads."""
 
     def array(name: str, words: list[str]) -> str:
         return shell_words(words, f"{name}=(", "", ")").replace("( ", "(", 1)
@@ -253,7 +253,7 @@ def kustomization() -> str:
         REPO / "starter/varnish",
         REPO / "policyd",
     ]
-    left_out = {"tests", "app", "theatres", "observe", "edge"}  # on Kubernetes there is none of these
+    left_out = {"tests", "app", "theatres", "observe", "edge"}  # Kubernetes has none of these
     text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
     for folder in folders:
         if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):

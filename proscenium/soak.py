@@ -38,7 +38,7 @@ Sample = dict[str, dict[str, float]]  # measure -> what was measured -> its valu
 
 
 class Sampler:
-    """The services that run now. Raises NotRunning if one does not answer, or was restarted."""
+    """Samples the services that run. Raises NotRunning if one does not answer, or was restarted."""
 
     def __init__(self) -> None:
         self._started, self._metrics = running().started(), running().upstage("metrics")
@@ -60,7 +60,7 @@ class Sampler:
 
 
 def used(text: str) -> tuple[float, float]:
-    """From what USE prints: memory, without the kernel's cache of files, in per cent; descriptors."""
+    """The memory in per cent, without the kernel's file cache, and the descriptors, from USE's output."""
     count, memory, limit, *stat = text.split()
     cache = dict(zip(stat[::2], stat[1::2], strict=True))
     reclaimed = int(cache.get("total_inactive_file", cache["inactive_file"]))  # version 1 has both
@@ -78,7 +78,7 @@ def request_p95(log: Iterable[str], since: float) -> float:
 
 
 def chat_p95(before: str, now: str) -> float | None:
-    """Seconds until a frame was with all clients, rounded up to a bucket, from two outputs of the metrics."""
+    """Seconds until a frame reached all clients, rounded up to a bucket, from two outputs of the metrics."""
     bucket = r'^upstage_frame_seconds_bucket\{le="([^"]+)"\} (\S+)$'
     old, new = (dict(re.findall(bucket, metrics, re.M)) for metrics in (before, now))
     within = {float(most): float(count) - float(old.get(most, 0)) for most, count in new.items()}
@@ -86,7 +86,7 @@ def chat_p95(before: str, now: str) -> float | None:
 
 
 def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
-    """For each series a line, and whether it is a fault: after a third, the first third against the last."""
+    """For each series, a line and whether it is a fault; the first third of the samples is warm-up."""
     for measure, floor in FLOORS.items():
         for name in dict.fromkeys(name for sample in samples for name in sample[measure]):
             found = [sample[measure][name] for sample in samples if name in sample[measure]]

@@ -14,7 +14,7 @@ MACHINE = ""  # the name of the machine among those of the services
 
 
 class Cpu(Sampler[Mapping[str, float]]):
-    """A context in which CPU times are read every second or two; then it knows those of any span of time."""
+    """A context in which CPU times are read every second or two; at its end it knows those of any span."""
 
     def __init__(self, stack: LabStack) -> None:
         super().__init__(lambda: cpu_seconds(stack), PAUSE)

@@ -15,7 +15,7 @@ NO_KEYS = {"quick", "driver", "primary", "settings"}  # in a block of cells
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure: its name, the settings for the driver, and the figure that there must be."""
+    """One thing to measure: its name, the settings for the driver, and the figure that must be measured."""
 
     driver: str
     primary: str
@@ -50,7 +50,7 @@ def load(folder: Path, mode: str) -> Experiment:
     """Read the lab.toml of a folder. Raise ValueError or TypeError, which name the mistake, or OSError."""
     document = choose(tomllib.loads((folder / "lab.toml").read_text()), mode)
     blocks = document.pop("cells")
-    # What the values of a key mean stands in a table that has its name: [topology].
+    # A table with the name of a key, such as [topology], says what its values mean.
     names = {name for block in blocks for name in block.keys() - NO_KEYS}
     meanings = {name: document.pop(name) for name in names if name in document}
     common = document.get("settings", {})

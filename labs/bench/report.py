@@ -70,7 +70,7 @@ def exhibit(wanted: Table, lab: Experiment, cells: Sequence[Cell]) -> Iterator[s
         if needed <= cell["key"].keys() and fits(cell["key"], wanted.get("at", {})) and measured(cell)
     ]
     if not shown or (over and len({cell["key"][over] for cell in shown}) < 2):
-        return  # the quick mode has one place only
+        return  # the quick mode may have one value only
     if kind:
         for rest, group in groups(shown, series).items():
             named = {in_words(cell["key"], series): cell for cell in group}
@@ -125,7 +125,7 @@ def across(title: str, cells: Sequence[Cell], series: Sequence[str], name: str, 
 
 
 def factor(cell: Cell, cells: Sequence[Cell], lab: Experiment) -> str:
-    """A cell's primary figure divided by that of its baseline, the cell that differs in this alone."""
+    """A cell's primary figure divided by that of its baseline, the cell that differs in `baseline` alone."""
     reference = cell["key"] | {name: value for name, value in lab.baseline.items() if name in cell["key"]}
     base = next((one["median"].get(lab.primary) for one in cells if one["key"] == reference), None)
     mine = cell["median"].get(lab.primary)

@@ -77,13 +77,13 @@ def on(machine: int, *command: str, **changed: str) -> str:
 
 
 def healthy(machine: int) -> bool:
-    """Whether all that runs there is healthy."""
+    """Whether all containers of a machine are healthy."""
     states = on(machine, "docker", "ps", "--format", "{{.Status}}").splitlines()
     return len(states) >= 3 and all("(healthy)" in state for state in states)
 
 
 def wait_for(machine: int, within: float = 90) -> None:
-    """Wait until it is healthy. Raise Failed."""
+    """Wait until a machine is healthy. Raise Failed."""
     began = time.monotonic()
     while not healthy(machine):
         if time.monotonic() - began > within:
@@ -110,7 +110,7 @@ def kill() -> None:
 
 
 def replace(service: str) -> Callable[[], None]:
-    """Its container is made anew, as after an update, on one machine after the other."""
+    """A service's container is made anew, as after an update, on one machine after the other."""
 
     def run() -> None:
         for machine in ALL:
@@ -160,12 +160,12 @@ def probe(machines: tuple[int, ...]) -> subprocess.Popen[str]:
 
 
 def total(report: dict[str, Any], outcome: str) -> int:
-    """How often it happened, over all seconds."""
+    """The number of requests with this outcome, over all seconds."""
     return sum(second.get(outcome, 0) for second in report["seconds"])
 
 
 def during(event: Event) -> dict[str, Any]:
-    """Let it happen; return what visitors saw, second by second, and the sum."""
+    """Let an event happen; return what visitors saw, second by second, and the sum."""
     visitors = probe(event.machines)
     try:
         time.sleep(BEFORE)
@@ -203,7 +203,7 @@ def table(events: list[dict[str, Any]]) -> str:
 
 
 def picture(events: list[dict[str, Any]], file: Path) -> None:
-    """Second by second: hits, misses, slow and failed requests, and when it happened."""
+    """Draw hits, misses, slow and failed requests, second by second, and the moment of each event."""
     figure = Figure(figsize=(9, 1.5 * len(events)), layout="constrained")
     for axes, one in zip(figure.subplots(len(events), 1, sharex=True), events, strict=True):
         seconds = [each["second"] for each in one["seconds"]]

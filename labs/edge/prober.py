@@ -24,7 +24,7 @@ STAGE_PORT = 7230
 JOIN = b"stage_ID=demo&mode=JOIN"
 PING, PONG = 0x89, 0x8A  # first byte of a frame
 PAGE_PAUSE = 0.2  # seconds between two requests for a page at one address
-# Of an identified visitor (varnish/anonymous.vcl), with a cookie of its own: no page for it has a copy.
+# Makes an identified visitor (varnish/anonymous.vcl), with a cookie of its own: no cache has a page for it.
 COOKIE = "upstage_seen=1; prober=1"
 
 
@@ -38,7 +38,7 @@ class Second:
 
 @dataclass
 class Page:
-    """What asking for one page at one address has given."""
+    """The outcomes of the requests for one page at one address."""
 
     asked: int = 0
     failed: int = 0
@@ -146,7 +146,7 @@ class Prober:
             await asyncio.sleep(began + PAGE_PAUSE - time.monotonic())
 
     async def _browse(self, number: int, path: str, header: str, counts: Counter[str]) -> bool:
-        """Ask as a browser does, at most twice, and count the outcomes. Return whether it came."""
+        """Ask as a browser does, at most twice, and count the outcomes. Return whether the response came."""
         outcome = "repeated"
         for attempt in range(2):
             address = self.addresses[(number + attempt) % len(self.addresses)]

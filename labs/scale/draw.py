@@ -2,8 +2,8 @@
 
     python draw.py
 
-Each of the four layers gets as many marks as the backend keeps: 400 kB together, which each client that joins
-is sent. Players would need a minute for it.
+Each of the four layers gets as many marks as the backend keeps: 400 kB together, which are sent to each
+client that joins. Players would need a minute for them.
 """
 
 import os

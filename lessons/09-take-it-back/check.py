@@ -15,7 +15,7 @@ def check(lab: Laboratory, need: Need) -> None:
         need(fox[host], "no-fox", host)
         need(diva[host], "no-diva", host)
 
-    # Those by tag have no URL that could contain the word.
+    # Purges by tag have no URL that could contain the word.
     purges = [purge for purge in lab.evidence.purges() if purge.began >= lab.began]
     inside = [purge for purge in purges if purge.client.first("ReqStart").endswith("purge")]
     of_fox = [purge.began for purge in inside if purge.path == "/media/fox.svg"]
@@ -50,10 +50,10 @@ def pictures(lab: Laboratory, name: str, host: str) -> list[Request]:
 
 
 def before(requests: list[Request], time: float) -> list[Request]:
-    """Those that came before a time."""
+    """The requests that came before a time."""
     return [request for request in requests if request.began < time]
 
 
 def after(requests: list[Request], time: float) -> list[Request]:
-    """Those that came after it."""
+    """The requests that came after a time."""
     return [request for request in requests if request.began > time]

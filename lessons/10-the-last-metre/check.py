@@ -43,7 +43,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def connections(requests: Sequence[Request]) -> int:
-    """How many connections these came over."""
+    """The number of connections over which these requests came."""
     return len({request.connection for request in requests})
 
 
@@ -53,5 +53,5 @@ def compressed(request: Request) -> bool:
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Whether the client can decompress it."""
+    """Whether the client can decompress gzip."""
     return "gzip" in request.header("Accept-Encoding")

@@ -11,7 +11,7 @@ def check(lab: Laboratory, need: Need) -> None:
     """Which cache has answered for each file, in nginx's log: the log of a killed cache is gone."""
     need({"varnish-2", "varnish-3"} <= lab.started.keys(), "one-cache")
 
-    responses: dict[str, list[tuple[str, bool]]] = {}  # of each file: name of the cache, whether it was a hit
+    responses: dict[str, list[tuple[str, bool]]] = {}  # file -> name of the cache, whether it was a hit
     # The workers write their lines in turn.
     for line in sorted(lab.nginx("/media/"), key=lambda line: line.ended or 0):
         if line.status == 200 and (found := re.match(r"(varnish-\d); (hit)?", line.cache)):

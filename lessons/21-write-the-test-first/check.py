@@ -8,7 +8,7 @@ from lessons.checking import REPO, Ask, Laboratory, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
-# What the test must tell from each other: the shipped rules with one of these at the end; the learner's own.
+# The rules that the test must tell apart: the shipped ones with one of these at the end; the learner's own.
 RULES = {
     "shipped": "",
     "right": r"""
@@ -31,7 +31,7 @@ def check(lab: Laboratory, need: Need) -> None:
     need((REPO / TEST).exists(), "no-test")
 
     passes = passing(lab, RULES)
-    # Once more: that the machine is too busy is no mistake of the learner's.
+    # Once more: if the machine is too busy, that is not the learner's mistake.
     passes |= passing(lab, {"right", "mine"} - passes)
     need("shipped" not in passes, "passes-without-rule")
     need("right" in passes, "fails-with-rule")
@@ -51,7 +51,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def passing(lab: Laboratory, names: Collection[str]) -> set[str]:
-    """Those of these RULES with which the learner's test passes."""
+    """The names in RULES with which the learner's test passes."""
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             copy_rules(Path(folder) / name, RULES[name])

@@ -59,10 +59,10 @@ def beside(crawl: list[Request], people: list[Request]) -> list[Request]:
 
 
 def served(request: Request) -> bool:
-    """Whether it got a page that no cache had."""
+    """Whether a request got a page that no cache had."""
     return request.outcome == "miss" and request.status == 200
 
 
 def copies(*probes: Probe) -> int:
-    """How many objects answered."""
+    """The number of cached objects that answered."""
     return len({probe.seen.object for probe in probes if probe.seen})

@@ -21,13 +21,13 @@ def check(lesson: Lesson, lab: Laboratory) -> None:
 
 
 def questions(lesson: Lesson) -> list[Question]:
-    """All that may be asked: the same for each attempt, or those of QUESTIONS."""
+    """All questions that may be asked: the same one for each attempt, or those of QUESTIONS."""
     several: dict[str, Question] = getattr(_module(lesson.folder), "QUESTIONS", {})
     return list(several.values()) or [Question(lesson.told["choices"])]
 
 
 def question(lesson: Lesson, lab: Laboratory) -> Question:
-    """That of an attempt; a lesson with QUESTIONS chooses it. Raise Missing."""
+    """The question of an attempt; a lesson with QUESTIONS chooses it. Raise Missing."""
     if len(questions(lesson)) == 1:
         return questions(lesson)[0]
     chosen: Question = _module(lesson.folder).question(lab, _need(lesson, lab.word))

@@ -51,7 +51,7 @@ class Response:
 
 
 class Evidence:
-    """Of the stack of this checkout, during one command; `bin/lesson` sets the environment.
+    """What the stack of this checkout shows during one command; `bin/lesson` sets the environment.
 
     `report` is told what takes time.
     """
@@ -107,7 +107,7 @@ class Evidence:
         return self._logged('ReqMethod eq "PURGE"')
 
     def _logged(self, query: str) -> list[Request]:
-        """https://varnish-cache.org/docs/7.7/reference/vsl-query.html has the language of the query."""
+        """The requests that match a query: https://varnish-cache.org/docs/7.7/reference/vsl-query.html"""
         if query not in self._logs:
             self._logs[query] = self._varnish("varnishlog", "-d", "-g", "request", "-q", query)
         return sorted(requests(self._logs[query].splitlines()), key=lambda request: request.began)
@@ -119,7 +119,7 @@ class Evidence:
         return max(map(float, found), default=time.time())
 
     def started(self) -> dict[str, str]:
-        """When each service was last started, in the form that the engine uses, and in containers stopped."""
+        """When each service was last started and, in containers, stopped, as the engine writes it."""
         with self.asking("the services") as stack:
             return stack.started()
 
@@ -159,7 +159,7 @@ class Evidence:
 
     @cached_property
     def labelled(self) -> list[dict[str, str]]:
-        """The same of each VCL that a label stands for, such as that of classic.localhost."""
+        """The same for each VCL that a label stands for, such as that of classic.localhost."""
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
 
     def _files(self, vcl: str) -> dict[str, str]:
@@ -231,7 +231,7 @@ def source(path: str) -> str:
     """The file of this checkout that Varnish reads at a path, in a container or not, or the path itself."""
     folder, _, name = path.rpartition("/")
     for known in ("starter/varnish", "varnish"):
-        written = Path(folder).parent.name in ("tmp", "generated")  # by start.sh
+        written = Path(folder).parent.name in ("tmp", "generated")  # start.sh has written it
         if folder.endswith(f"/{known}") and not written and (REPO / known / name).is_file():
             return f"{known}/{name}"
     return path

@@ -59,7 +59,7 @@ def _configuration(lesson: Lesson, lab: Laboratory) -> None:
 
 
 def _as_saved(name: str, loaded: str) -> None:
-    """A file that Varnish has loaded is the one on the disk."""
+    """Raise Missing unless a file that Varnish has loaded is the one on the disk."""
     if name.startswith("/"):  # Varnish's start.sh writes it
         return
     if not (REPO / name).is_file():  # such as <vcl.inline>

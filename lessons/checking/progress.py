@@ -45,14 +45,14 @@ class Finding:
 
 
 class Progress:
-    """All attempts, for which `stack` says what happened."""
+    """All attempts; `evidence` says what has happened on the stack."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.folder = evidence.state / "lessons"
 
     def file_of(self, lesson: Lesson) -> Path:
-        """Where its attempt is kept."""
+        """Where the attempt at a lesson is kept."""
         return self.folder / f"{lesson.number:02}.json"
 
     def attempt(self, lesson: Lesson) -> Attempt | None:
@@ -60,7 +60,7 @@ class Progress:
         return Attempt.load(self.file_of(lesson))
 
     def results(self) -> list[dict[str, Any]]:
-        """For each lesson what docs/teaching.md describes: for grading, and for the pages of the lessons."""
+        """The fields of docs/teaching.md for each lesson: for grading, and for the pages of the lessons."""
         found = []
         for lesson in lessons():
             attempt = self.attempt(lesson)

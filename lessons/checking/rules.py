@@ -30,7 +30,7 @@ class Case:
 
 
 def cases(hosts: Sequence[str]) -> Iterator[Case]:
-    """Each case; one that names no host appears once for each of these."""
+    """Each case; a case that names no host appears once for each of `hosts`."""
     for case in tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())["case"]:
         method, url = case["request"].split()
         headers = dict([case["header"].split(": ")]) if "header" in case else {}

@@ -46,7 +46,7 @@ def shipped(path: str) -> str:
 
 @cache
 def _shipped() -> dict[str, str]:
-    """All of them, by path: the lines of `git cat-file --batch`, for one Git command instead of forty."""
+    """All shipped files, by path: `git cat-file --batch` gives them in one Git command instead of forty."""
     paths = (
         _git("ls-tree", "-r", "-z", "--name-only", commit(), "--", *CONFIGURATION).rstrip("\0").split("\0")
     )

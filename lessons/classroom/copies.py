@@ -51,9 +51,9 @@ def found(kind: str, copy: Path) -> list[str]:
 
 
 def print_missing(last: Path) -> None:
-    """Print the copies up to the last that are not open, or that they need more memory than there is.
+    """Print which copies up to the last are not open, or that these need more memory than there is.
 
-    A copy is open if it was started and something of it runs. The rest its learner may have stopped.
+    A copy is open if it was started and something of it runs. Its learner may have stopped the rest.
     """
     numbers = [f"{number:02}" for number in range(1, int(last.name) + 1)]
     started = [copy for copy in made(last.parent) if copy.with_suffix(".started").exists()]
@@ -95,7 +95,7 @@ def write(file: Path, text: str) -> None:
 def environment(number: str) -> str:
     """The text of a copy's .env."""
     first = int(os.environ.get("CLASS_PORTS") or 20000) + 100 * int(number)
-    # Of these letters no two look alike on paper.
+    # No two of these letters look alike on paper.
     letters = "abcdefghijkmnpqrstuvwxyz23456789"
     passwords = ["".join(secrets.choice(letters) for _ in range(10)) for _ in range(2)]
     settings = {

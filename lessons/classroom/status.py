@@ -114,7 +114,7 @@ def read_result(lesson: int, folder: Path) -> Result:
 
 
 def parse_result(lesson: int, kept: Any) -> Result:
-    """The result in a file's JSON. Raise ValueError, TypeError or AttributeError if it is none."""
+    """The result in a file's JSON. Raise ValueError, TypeError or AttributeError if it has none."""
     tries = [one for one in (kept.get("best"), kept) if one and number(one, "done")]
     counts = min(tries, key=lambda one: number(one, "answers"), default=kept)
     return Result(
@@ -139,7 +139,7 @@ def number(kept: Any, name: str) -> float:
 
 
 def as_table(found: list[Copy], now: float) -> str:
-    """For the teacher's terminal, or a projector: those first who have spent longest at their lesson."""
+    """A table for the teacher's terminal or a projector; learners longest at their lesson come first."""
     lines = [ROW.format("copy", "done", "lessons", "now at", "the check's last words", "health")]
     for copy in sorted(found, key=lambda one: -minutes(one, now)):
         current, spent = copy.current, minutes(copy, now)
@@ -163,7 +163,7 @@ def printable(text: str) -> str:
 
 
 def as_csv(found: list[Copy]) -> str:
-    """For a gradebook: a line for each copy and lesson, with no text that a learner could have written."""
+    """CSV for a gradebook: a line for each copy and lesson, without text that a learner may have written."""
     text, titles = io.StringIO(), {lesson.number: lesson.title for lesson in lessons()}
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("copy", "lesson", "title", "state", "answers", "attempts", "began", "done"))

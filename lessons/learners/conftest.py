@@ -33,7 +33,7 @@ def begin(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def learner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learner]:
-    """Removed with its stack after the last lesson."""
+    """A learner, removed with the stack after the last lesson."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     with school(tmp_path_factory.mktemp("school", numbered=False), "containers") as learner:

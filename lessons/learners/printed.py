@@ -1,7 +1,7 @@
 """What the pages of a lesson tell a learner to do: README.md and solution.md.
 
 An indented block is commands. In a solution, a `diff` block names its files, with @@ between two places of
-one file; the first line of a `vcl` block says at the end of which file the others belong.
+one file; the first line of a `vcl` block names the file at whose end the other lines belong.
 """
 
 import re
@@ -18,7 +18,7 @@ CHANGING = (*APPENDED, DIFF)  # the languages of blocks that change a file
 
 
 class Change(NamedTuple):
-    """A new text for one that the file has once, or for its end."""
+    """A new text, in place of one that the file has once, or at the file's end."""
 
     file: str
     old: str  # empty: the end
@@ -34,7 +34,7 @@ class Block:
 
     @property
     def changes(self) -> Iterator[Change]:
-        """What it changes."""
+        """The changes that the block makes."""
         if self.language in APPENDED:
             file, new = re.findall(r"\A# (?:At the end of|The new file) (\S+):\n(.*)", self.text, re.S)[0]
             yield Change(file, "", new)

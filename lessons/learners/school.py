@@ -60,7 +60,7 @@ class Learner:
         return done.returncode, done.stdout
 
     def right(self) -> str:
-        """Everything is done; only the question is left, which is returned."""
+        """Require that only the question is left to do; return what the check says."""
         code, said = self.check()
         assert (code, said[:26]) == (1, "What you did is right. One"), said
         return said
@@ -76,7 +76,7 @@ class Learner:
         return self.check(self.letter(*choices))
 
     def refused(self, refusal: str, *figures: object, code: int = 1) -> None:
-        """The check says this sentence of lesson.toml, with these figures, if any; or these words."""
+        """Require that the check says this sentence of lesson.toml, with these figures; or these words."""
         (lesson,) = (lesson for lesson in lessons() if lesson.number == self.lesson)
         parts = re.split(r"\{[^}]*\}", lesson.told["refused"].get(refusal, ""))
         if len(parts) > 1 or parts[0]:
@@ -88,7 +88,7 @@ class Learner:
         assert re.search(refusal.replace("WORD", self.word), said, re.S), said
 
     def refuses(self, file: str, *changes: tuple[str, str, str], look: Callable[[], object] = bool) -> None:
-        """Each change of the shipped file (from a text, or at its end, to another) has its refusal."""
+        """Require that each change of the shipped file (of a text, or at its end) has its refusal."""
         for old, new, refusal in changes:
             self.change(file, old, new)
             look()
@@ -100,12 +100,12 @@ class Learner:
         return self.stack.get(path.replace("WORD", self.word), host, method, named)
 
     def request(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Self:
-        """The same, if the response does not matter."""
+        """One request whose response does not matter."""
         self.get(path, host, method, **headers)
         return self
 
     def do_lesson_1(self, host: str = "localhost") -> None:
-        """What the page of lesson 1 says."""
+        """Do what the page of lesson 1 says."""
         for path, method in (("/media/fox.svg", "HEAD"), ("/admin/id", "HEAD"), ("/slow", "GET")):
             self.series(f"{path}?WORD", 2, host, method)
 
@@ -120,7 +120,7 @@ class Learner:
     def series(
         self, path: str, number: int, host: str = "localhost", method: str = "GET", **headers: str
     ) -> Self:
-        """The same, one after the other."""
+        """That many requests, one after the other."""
         for each in range(number):
             self.get(path.format(each), host, method, **headers)
         return self
@@ -232,7 +232,7 @@ def school(folder: Path, mode: str) -> Iterator[Learner]:
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:
         (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
-        learner.stack.compose("down", "--volumes", "--remove-orphans")  # of an interrupted run
+        learner.stack.compose("down", "--volumes", "--remove-orphans")  # left by an interrupted run
     try:
         learner.stack.make("up")
         yield learner

@@ -123,7 +123,7 @@ def test_lesson_08_nginx_compared_or_the_etag_was_another(learner: Learner) -> N
 
 
 def look_at_pictures(learner: Learner) -> Learner:
-    """Lesson 9: request both on both hosts."""
+    """Lesson 9: request both pictures on both hosts."""
     for host in ("localhost", CLASSIC):
         for picture in (FOX, DIVA):
             learner.get(picture, host, "HEAD")
@@ -262,7 +262,7 @@ def test_lesson_21_a_test_without_the_rule_and_a_rule_without_the_test(learner: 
 
 @contextmanager
 def crawling(learner: Learner) -> Iterator[None]:
-    """Lesson 22: while the page's program asks, for ten seconds; from its fourth second on."""
+    """Lesson 22: the page's program runs for ten seconds, and the block from the fourth second on."""
     program = (learner.folder / "lessons/22-crawler-weather/crawler.py").read_text()
     typed = ("exec", "-T", "locust", "python", "-", learner.word)
     given = {"typed": program.replace("SECONDS = 25", "SECONDS = 10")}
@@ -276,7 +276,7 @@ def crawling(learner: Learner) -> Iterator[None]:
 
 
 def see_the_crawler(learner: Learner) -> None:
-    """Lesson 22: what the page says before the rule."""
+    """Lesson 22: do what the page says before the rule."""
     with crawling(learner):
         learner.get("/slow?WORD-known", cookie="upstage_seen=1")
         learner.herd("/slow?WORD-new-{}", 8)  # newcomers; each of them asks for another page

@@ -18,7 +18,7 @@ from tests.support.wait import wait_until
 
 @pytest.fixture
 def extras(learner: Learner, lesson: Lesson) -> Iterator[None]:
-    """Those that the lesson is begun with, and the program in its second terminal."""
+    """Start the extras that the lesson begins with, and the program in its second terminal."""
     start = lesson.section("Start")
     named = re.search(r"^    make up EXTRAS=(\w+)", start, re.M)
     if named:

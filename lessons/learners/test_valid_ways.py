@@ -14,7 +14,7 @@ RIGHT = "43200 "  # how the right answer of lesson 1 begins
 
 
 def is_right(learner: Learner) -> None:
-    """The old copy and a new one are seen under the new rule of lesson 2."""
+    """Look at the old copy and at a new one under the new rule of lesson 2, and have that checked."""
     for query in ("", "-2"):
         learner.get(f"/media/fox.svg?WORD{query}")
     learner.right()
@@ -67,7 +67,7 @@ def test_lesson_09_bans_by_varnishadm(learner: Learner) -> None:
 
 
 def test_lesson_22_another_spelling(learner: Learner) -> None:
-    """And a newcomer who asks by HEAD."""
+    """A newcomer may also send HEAD."""
     see_the_crawler(learner)
     pages = 'req.url ~ "^/[^?.]*[?]" && req.url !~ "^/(admin|swf|ws|media|speech)/"'
     drop = 'regsuball(req.url, "([?&])trail-[0-9a-f]{8}(&|$)", "\\1")'
@@ -88,7 +88,7 @@ def done(learner: Learner) -> int:
 
 
 def test_the_page_follows_a_learner_who_answers_while_the_backend_is_stopped(learner: Learner) -> None:
-    """That is not a reason to fail, or to wait."""
+    """A stopped backend is no reason for the check to fail, or to wait."""
     (learner.folder / f".run/{learner.stack.project}/lessons/01.json").unlink(missing_ok=True)
     learner.begin(1)
     wait_until(lambda: '<li data-state="begun">' in learner.get("/lessons/").text)

@@ -17,7 +17,7 @@ CHARTS = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}
 
 @contextmanager
 def open_page(learner: Learner) -> Iterator[None]:
-    """What the page asks for one of its charts, every two seconds; a fault can end the responses."""
+    """Send the page's request for one of its charts, every two seconds; a fault can end the responses."""
     closed = Event()
 
     def draw() -> None:

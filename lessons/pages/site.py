@@ -21,7 +21,7 @@ TEMPLATES.filters["inline"] = line_to_html
 
 
 def write_site(folder: Path, results: dict[int, dict[str, Any]], ports: dict[str, str]) -> None:
-    """Write all pages into a folder, and remove those of before. Raise OSError."""
+    """Write all pages into a folder, in place of the earlier ones. Raise OSError."""
     made = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -82,7 +82,7 @@ def pages(results: dict[int, dict[str, Any]], ports: dict[str, str]) -> dict[str
 
 
 def first_sentence(lesson: Lesson) -> str:
-    """Of its goal, for the list."""
+    """The first sentence of a lesson's goal, for the list."""
     return re.split(r"(?<=[.?])\s", lesson.goal, maxsplit=1)[0]
 
 

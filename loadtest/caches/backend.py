@@ -123,7 +123,7 @@ backend_poll = BackendPoll()
 def request(url: str, host: str, timeout: float) -> Metrics:
     """The metrics of the backend of a host name; `url` is that of the load port.
 
-    OSError, HTTPException or ValueError if there are none.
+    Raise OSError, HTTPException or ValueError if there are none.
     """
     address = urlsplit(url)
     # http.client instead of urllib.request, which would use a proxy if the environment names one.

@@ -18,8 +18,8 @@ rows: set[str] = set()
 
 
 def heard(name: str, response: Any = None, **_: Any) -> None:
-    """Count the response of a sample, whatever the class of its user; only a response of HTTP has a status
-    and headers.
+    """Count the response of a sample, whatever the class of its user; only an HTTP response has a status and
+    headers.
 
     Locust's two clients keep headers differently: one joins several lines of a name, the other lists them.
     """

@@ -28,8 +28,8 @@ def outcome(member: Member) -> str:
 def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
     """Tier -> outcome of one response; `members` is its Cache-Status, nearest to the backend first.
 
-    `from_disk`: no cache was asked, but nginx had the file. Tiers behind a hit are left out: they reported
-    when the copy was stored, not now.
+    `from_disk`: no cache was asked, but nginx had the file. Tiers behind a hit are left out: their reports
+    date from when the copy was stored.
     """
     tiers: dict[str, str] = {}
     said = "none"

@@ -14,7 +14,7 @@ NO_BREAK = "\u00a0"
 BACKEND = f"(backend{NO_BREAK}now)"
 REFRESHES = "(refreshes)"
 REST = "(unseen)"
-CRAWLERS = "(crawlers)"  # their responses count in no row of a visitor
+CRAWLERS = "(crawlers)"  # crawlers' responses count in no row of a visitor
 # Requests that no user's response reports: a copy refreshed in the background, a WebSocket, other clients.
 UNREPORTED = ("refresh", "websocket", "unseen")
 # The backend's classes of paths, in its metrics; the first match counts.
@@ -86,8 +86,8 @@ def class_of(row: str) -> str:
 def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
     """A row for all paths, one for each row of Locust's table, and one with the words `backend`, if any.
 
-    Crawlers have a row of their own, with their share of all responses, theirs and those of the row for all
-    paths, and of those that no cache had.
+    Crawlers have a row of their own, with their share of all responses (theirs and those of the row for all
+    paths), and their share of those that no cache had.
     """
     by_row: dict[str, dict[str, Counter[str]]] = {ALL: {}}
     for (row, tier, outcome), count in counts.items():

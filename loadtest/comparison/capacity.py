@@ -20,7 +20,7 @@ class Capacity(Series):
 
     def script(self) -> Iterator[Tick]:
         """Climb to the first level that fails, then halve the distance to the last level that passed."""
-        self.options.arrivals = 0.0  # what it looks for is a number of users
+        self.options.arrivals = 0.0  # the shape looks for a number of users
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None
@@ -31,7 +31,7 @@ class Capacity(Series):
             if self.latest.carried:
                 carried, warm_up = users, 0.0
             else:
-                # What began at this level may fail as late as that, and is not the next level's fault.
+                # Requests that began at this level may fail until then: that is not the next level's fault.
                 failing, warm_up = self.latest, PATIENCE
             recorder.outcome = outcome(topologies.name(topology), carried, failing)
             recorder.answered = carried > 0 and not (failing and failing.limited)

@@ -32,7 +32,7 @@ class Compare(Series):
     def models(self) -> list[float]:
         """The arrivals per second of each measurement of a topology; 0 for the users who wait for responses.
 
-        Those are left out if no such class is chosen.
+        These users are left out if none of their classes is chosen.
         """
         if not self.options.arrivals:
             return [0.0]

@@ -27,8 +27,8 @@ PANELS = (
     "backend_cpu_percent",
 )
 ACROSS = 4  # panels in a row
-WIDTH, VALUE = 290, 62  # pixels: of a panel, of the numbers in it
-LONGEST, LETTER = 17, 6.5  # of the names in it: letters, pixels of one
+WIDTH, VALUE = 290, 62  # pixels: the width of a panel, and of the numbers in it
+LONGEST, LETTER = 17, 6.5  # of a name in it: the most letters, and the pixels of a letter
 BAR, STEP, HEAD, GAP = 16, 22, 30, 14
 
 

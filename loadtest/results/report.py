@@ -2,7 +2,7 @@
 
 A run is judged with `--thresholds FILE` (`make load`); Compare and Capacity report what they measured. Both
 happen when Locust quits, on the master or in the only process: a worker has a part of the figures only. The
-exit code of a judged run is raised, never lowered, except that Locust's own counts the failures of crawlers.
+exit code of a judged run is raised, never lowered, but for crawlers' failures, which Locust's code counts.
 
 `LOADTEST_REPORTS`: a folder for `report.html`, `report.json` and, for several measurements, `compare.csv` and
 `compare.svg`.

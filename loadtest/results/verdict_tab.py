@@ -32,6 +32,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def short(measured: Measurement) -> list[judge.Line]:
-    """The verdict on one of several measurements: its conclusion, and the lines that are not met."""
+    """The verdict on one of several measurements: its conclusion, and its lines that are not met."""
     title = f"{measured.name}, {measured.load}"
     return [replace(measured.conclusion, what=title), *judge.faults(measured.lines)]

@@ -89,7 +89,7 @@ class Schedule(OpenModel):
             self.samples.record("start", since(due))
             try:
                 fault = None if visitor.visit() else "the page or a file failed"
-            except Exception as error:  # Locust reports exceptions of tasks only; this is none
+            except Exception as error:  # Locust reports exceptions of tasks only; this greenlet is not one
                 self.environment.events.user_error.fire(
                     user_instance=self, exception=error, tb=error.__traceback__
                 )
@@ -109,7 +109,7 @@ class Schedule(OpenModel):
         self.samples.record("start", since(self.waiting.popleft()), "never started: no newcomer was free")
 
     def on_stop(self) -> None:
-        """Count what the end of the run cuts off, as above."""
+        """Count what the end of the run cuts off, as the class says."""
         overdue = [due for due in self.under_way.values() if since(due) > 1000 * PATIENCE]
         full = not self.pool.free_count()  # else what waits was due just now
         self.pool.kill()

@@ -21,8 +21,8 @@ class Response:
 
     `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
     request asked whether the browser's copy is still valid, so 304 is allowed. `warm`: the URL had been
-    received before the request was sent, so a cache must have it. `differs`: the body is another one than
-    before, its ETag is not.
+    received before the request was sent, so a cache must have it. `differs`: the body has changed, but its
+    ETag has not.
     """
 
     path: str

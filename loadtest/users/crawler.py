@@ -1,4 +1,4 @@
-"""Crawlers: many addresses that walk a site's links, as the bots do that no site has invited; an open model.
+"""Crawlers: many addresses that walk a site's links, as uninvited bots do; an open model.
 
 Each request is made on a new connection to nginx's port for crawlers, which begins with the line of the PROXY
 protocol, version 1, that names its address. Nothing is kept: no cookies, no cache.
@@ -48,7 +48,7 @@ TIMEOUT = f"timeout: not over after {PATIENCE:g} s"
 
 
 class Connection(http.client.HTTPConnection):
-    """A connection of one address. It uses gevent's sockets, so that others go on meanwhile."""
+    """A connection of one address. It uses gevent's sockets, so that other requests go on meanwhile."""
 
     def __init__(self, host: str, port: int, address: str) -> None:
         super().__init__(host, port)
@@ -56,7 +56,7 @@ class Connection(http.client.HTTPConnection):
         self.named = {"X-Forwarded-For": address}  # for an nginx behind a proxy that names clients so
 
     def connect(self) -> None:
-        """Open it and say whose it is."""
+        """Open the connection and state its address."""
         self.sock = gevent.socket.create_connection((self.host, self.port))
         self.sock.sendall(self.line)
 
@@ -97,7 +97,7 @@ class Frontier:
         return self._waiting.popleft()
 
     def add(self, urls: Iterable[str]) -> None:
-        """Add those that are new; from the `most`th URL of a walk on, none."""
+        """Add the new URLs, as long as the walk has fewer than `most`."""
         for url in urls:
             if url not in self._seen and len(self._seen) < self._most:
                 self._seen.add(url)
@@ -157,7 +157,7 @@ class Crawl(OpenModel):
     """Makes its share of `--crawl` requests a second at their instants, at most UNDER_WAY at a time.
 
     Samples: type `crawl`, name: the row of the path, from opening the connection to the end of the body. They
-    are no visitors': the verdict does not judge them, and in the tab Caches they have a row of their own.
+    are not visitors' samples: the verdict does not judge them, and the tab Caches has a row of their own.
     """
 
     abstract = True
@@ -186,12 +186,12 @@ class Crawl(OpenModel):
         self.begin(given.crawl, options.CONSTANT)
 
     def on_stop(self) -> None:
-        """End what is under way; it does not count."""
+        """End the requests under way, which do not count."""
         self.pool.kill()
 
     def ask_due(self) -> None:
-        """Make the requests that are due. One that finds no place failed, one that finds no address does not
-        exist; neither is made later."""
+        """Make the requests that are due. A request without a free place is a failure, one without a free
+        address does not count; neither is made later."""
         now = time.monotonic()
         for _ in self.due_until(now):
             address = self.addresses.take(now, self.rules.delay if self.rules else 0.0)
@@ -204,7 +204,7 @@ class Crawl(OpenModel):
                 self.samples.record(row, 0.0, NOT_ASKED)
 
     def choose(self, now: float) -> tuple[str, str]:
-        """The next URL and its row; empty if there is nothing that a robot may ask for."""
+        """The next URL and its row; empty if there is nothing that a robot may request."""
         if self.rules:
             if not self.rules.known:
                 return (ROBOTS, ROBOTS) if self.rules.due(now) else ("", "")
@@ -234,7 +234,7 @@ class Crawl(OpenModel):
         self.samples.record(row, (time.perf_counter() - began) * 1000, fault, length)
 
     def exchange(self, url: str, address: str) -> tuple[int, str | None]:
-        """Ask, read the response and its links: bytes of the body, and why it is a failure."""
+        """Send a request, read the response and its links; return its bytes, and why it is a failure."""
         connection = Connection(self.server, self.port, address)
         try:
             fields = {"Host": self.asked, "User-Agent": USER_AGENT, "Connection": "close"}

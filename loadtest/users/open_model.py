@@ -59,15 +59,15 @@ class OpenModel(User):
 class OnePerProcess(UsersDispatcher):
     """Locust's dispatcher of users, which also gives each process one user of each class of OpenModel.
 
-    Those come with the first of the others, all at once, and go with the last. They are only in processes
-    that are there at the start of a run, because these share the work. The numbers in the form are of the
-    others.
+    These users come, all at once, with the first of the other users, and go with the last. Only processes
+    that are there at the start of a run have them, because those share the work. The numbers in the form are
+    of the other users.
     """
 
     def __init__(
         self, worker_nodes: list[WorkerNode], user_classes: list[type[User]], known: list[type[User]]
     ) -> None:
-        """`user_classes`: those of which there will be users, perhaps none. `known`: all of the run."""
+        """`user_classes`: those that will have users, perhaps none. `known`: all classes of the run."""
         self.open = [user.__name__ for user in user_classes if issubclass(user, OpenModel)]
         self.waiting = [user for user in user_classes if not issubclass(user, OpenModel)]
         self.there: dict[str, int] = {}  # class -> users in each process

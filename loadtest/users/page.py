@@ -22,7 +22,7 @@ def assets(html: str, url: str) -> list[str]:
 
 
 def links(html: str, url: str) -> list[str]:
-    """The absolute URLs on the page's own server to which it links, once each and in order."""
+    """The absolute URLs on a page's own server to which the page links, once each and in order."""
     return same_server(_references(html, _linked), url)
 
 
@@ -39,14 +39,14 @@ def same_server(references: Iterable[str], url: str) -> list[str]:
 
 
 def _fetched(tag: str, named: Attributes) -> str | None:
-    """What a browser fetches because of a tag, as it is written there."""
+    """The URL that a browser fetches because of a tag, as written there."""
     if tag == "link" and FETCHED_LINKS & set((named.get("rel") or "").lower().split()):
         return named.get("href")
     return named.get("src") if tag in TAGS_WITH_SRC else None
 
 
 def _linked(tag: str, named: Attributes) -> str | None:
-    """Where a tag links to, as it is written there."""
+    """The URL that a tag links to, as written there."""
     return named.get("href") if tag == "a" else None
 
 

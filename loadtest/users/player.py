@@ -38,8 +38,8 @@ class SignedInVisitor(StageVisitor):
     def sign_in(self) -> bool:
         """Sign in if necessary; False if it failed. StopUser without an account, or with a wrong one.
 
-        A wrong password is tried once, although Locust replaces a user who has stopped while it still starts
-        others: after ten of them the backend locks this address out.
+        A wrong password is tried only once, although Locust, while it still starts users, replaces one who
+        has stopped: after ten wrong passwords the backend locks this address out.
         """
         if not self.form or self.form in rejected:
             raise StopUser

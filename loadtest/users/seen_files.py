@@ -20,7 +20,7 @@ def forget() -> None:
 
 
 def is_warm(file: str) -> bool:
-    """Whether caches must have it: the first request may miss, and so may those under way at that moment."""
+    """Whether caches must have the file: the first request may miss, and so may those sent meanwhile."""
     return file in _files
 
 

@@ -63,7 +63,7 @@ def register(environment: Environment) -> None:
         environment.parsed_options.processes_of_run = len(worker_nodes)
         return OnePerProcess(worker_nodes, complete, user_classes)
 
-    # The form says it where one starts the run, and a worker knows no options yet.
+    # If the run is started on the page, its form says why; and a worker knows no options yet.
     options = environment.parsed_options
     assert options
     leads = not isinstance(environment.runner, WorkerRunner)

@@ -17,13 +17,13 @@ ROUNDS = 3
 LEAST = 20  # samples of a row in each round
 # What is compared, and the least difference that means anything: milliseconds, per cent of the requests.
 FLOORS = {"p50, ms": 5.0, "p95, ms": 10.0, "failed, %": 1.0}
-SHARE = 0.1  # and so much of the figure before
+SHARE = 0.1  # and at least this share of the earlier figure
 
 Figures = dict[tuple[str, str], float]  # (row, one of FLOORS) -> its value in one round
 
 
 class RunError(Exception):
-    """It cannot be measured or compared; the text says why."""
+    """A run cannot be measured or compared; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ def figures(report: Mapping[str, Any]) -> Figures:
 
 
 def in_all(rounds: Sequence[Figures]) -> set[tuple[str, str]]:
-    """What each round has a figure of."""
+    """The rows and measures for which every round has a figure."""
     return set.intersection(*(set(one) for one in rounds))
 
 
 def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Difference]:
-    """Each figure that all rounds of both have. Raise RunError if there is none."""
+    """Return each figure that all rounds of both runs have. Raise RunError if there is none."""
     common = in_all([*before, *now])
     if not common:
         raise RunError(f"No row has {LEAST} samples in each round: nothing can be compared. Longer: TIME=2m")
@@ -82,7 +82,7 @@ def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Differen
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a run. Raise RunError for a name that none can have."""
+    """The folder of a run. Raise RunError for a name that no run can have."""
     if not NAME.fullmatch(name):
         raise RunError(f"A run's name has lower-case letters, digits and hyphens, not '{name}'.")
     return RUNS / name

@@ -28,9 +28,9 @@ GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
 
 OK = "ok"
 FAILED = "FAILED"
-# The run is not good either: it has no such sample, although a class in it takes them.
+# The run is not good: it has no such sample, although a class in it takes them.
 NOT_MEASURED = "NOT MEASURED"
-# Nor is this one: Locust was the limit, so the figure is about Locust.
+# The run is not good: Locust was the limit, so the figure is about Locust.
 INCONCLUSIVE = "INCONCLUSIVE"
 # No class in the run has to take such samples, so the line does not apply.
 NOT_IN_RUN = "not in this run"
@@ -193,8 +193,8 @@ def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
 
 
-# Each of these judges one threshold. Every comparison with NaN is false. So each condition tests whether a
-# threshold is met, never whether it is exceeded.
+# Each of these functions judges one threshold. Every comparison with NaN is false. So each condition tests
+# whether a threshold is met, never whether it is exceeded.
 
 
 def _samples(run: Run, pattern: str, least: float) -> Line:
@@ -226,7 +226,7 @@ def _errors(run: Run, pattern: str, most: float) -> Line:
 
 
 def _times(table: str, share: float, limited: bool, run: Run, pattern: str, most: float) -> Line:
-    """`limited`: Locust was, so a slow row may be its fault."""
+    """`limited`: Locust was the limit, so a slow row may be its fault."""
     line = partial(Line, f"{table[:3]} of {pattern}", f"at most {most:g} ms")
     if run.lacks(pattern):
         return line("", NOT_IN_RUN)

@@ -30,7 +30,7 @@ OURS = {
 
 
 def any_of_ours(picked: Iterable[type[User]]) -> bool:
-    """Whether the classes have one whose rows are known."""
+    """Whether the rows of at least one of these classes are known."""
     return any(user.__name__ in OURS for user in picked)
 
 

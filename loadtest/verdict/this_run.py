@@ -22,7 +22,7 @@ def verdict(environment: Environment) -> list[judge.Line]:
 def measured(runner: Runner) -> judge.Run:
     """The measurements of the run's visitors, for the judge; a copy, because the run continues.
 
-    Crawlers are none: what the stack refuses them is no failure of it. Their responses are in `caches` alone.
+    Crawlers are not visitors: the stack may refuse them. Their responses are in `caches` alone.
     """
     environment = runner.environment
     table = [

@@ -71,7 +71,7 @@ def add(parser: LocustArgumentParser) -> None:
 def of(options: Namespace, ours: bool = True) -> judge.Thresholds:
     """The thresholds of this run: the file, with the numbers of the fields.
 
-    If misses only count, hits have none, nor has the number of samples: that is for runs of a known length.
+    If misses only count, hits and samples have no thresholds: those of samples suit runs of a known length.
     `ours`: whether the run has a class of ours. Without one, the rows of the shipped file are not promises of
     the run: the file's lines for all rows remain, and the numbers that the form changes.
     """

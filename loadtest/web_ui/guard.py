@@ -48,12 +48,12 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         return response
 
     def stay_unread(response: Response) -> Response:
-        """Take back Locust's permission for pages of any origin to read what it answers."""
+        """Take back Locust's permission for pages of any origin to read its responses."""
         for name in [name for name, _ in response.headers if name.startswith("Access-Control-")]:
             del response.headers[name]
         return response
 
-    # Flask calls the first one last: after that of flask_cors, which Locust has added.
+    # Flask calls the first function last: after that of flask_cors, which Locust has added.
     web_ui.app.after_request_funcs.setdefault(None, []).insert(0, stay_unread)
 
 

@@ -16,11 +16,11 @@ from locust.web import WebUI
 
 import web_password
 
-PAUSE = 1.0  # seconds after a wrong password, during which no other is looked at: against guessing
+PAUSE = 1.0  # seconds after a wrong password in which no other is checked: against guessing
 
 
 class NewestFirst:
-    """A lock that the newest waits least for: who tries many passwords does not keep the operator out."""
+    """A lock that the newest request gets next: a client with many passwords cannot keep the operator out."""
 
     def __init__(self) -> None:
         self._taken = False

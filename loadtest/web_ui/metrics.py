@@ -1,7 +1,7 @@
 """The run's figures for Prometheus, at /metrics of Locust's page: users, requests, failures, response times.
 
 A run of `make load` is another process, without a page: it leaves its figures in a file, and the page has
-them while it goes on.
+them during the run.
 
 Text of our own, because the official Locust image lacks `prometheus_client`:
 https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
@@ -56,7 +56,7 @@ def write(environment: Environment) -> None:
     """Write the file again and again."""
     part = LIVE.with_suffix(".part")
     while True:
-        with suppress(OSError):  # the disk may be full: the run is not about it
+        with suppress(OSError):  # the disk may be full: the run must go on
             part.write_text(text(environment))
             part.replace(LIVE)
         gevent.sleep(EVERY)

@@ -15,8 +15,8 @@ from locust.web import WebUI
 
 Rows = Callable[[], list[dict[str, Any]]]
 
-# The page polls only while a run is on. It takes these states for its end and would show them forever, so it
-# is told "running" until the run has ended.
+# The page polls only while a run is on. It takes these states for the end of the run and would show them
+# forever, so it is told "running" until the run has ended.
 NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 
 

@@ -29,7 +29,7 @@ def server() -> Iterator[VarnishServer]:
 def sends(
     body: str, status: str = "200 OK", cache_control: str = "s-maxage=1", **fields: str
 ) -> Callable[[Request], bytes]:
-    """The backend stays healthy, whatever else it answers."""
+    """A backend that stays healthy, and sends this response to every other request."""
     data = response(body, status=status, cache_control=cache_control, **fields)
     return lambda request: response("well") if request.target == "/health" else data
 

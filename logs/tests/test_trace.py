@@ -70,7 +70,7 @@ def traced(
         monkeypatch.setattr(trace, "running", lambda: stack)
         headers = {"x_request_id": ID, "server": "UpStage"} | ({"cache_status": cache} if cache else {})
         origin.respond = lambda _: response(b"x" * 300_000, **headers)
-        ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed one
+        ports = {"HTTP_PORT": str(origin.port), "WEB_PORT": "1"}  # a closed port
         places = {"BIND_ADDR": "127.0.0.1", "THEATRES": "second third", "BACKENDS": "backend"}
         for name, value in {**ports, **places, "URL": url, **settings}.items():
             monkeypatch.setenv(name, value)

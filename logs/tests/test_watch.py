@@ -20,7 +20,7 @@ from proscenium.running import NotRunning, Process, Running
 CAPTURED = Path(__file__).parent / "captured"
 NGINX = (CAPTURED / "nginx.txt").read_text().splitlines()
 VARNISH = (CAPTURED / "varnish.txt").read_text().splitlines()
-NOW = 1795390400.0  # after the last of them
+NOW = 1795390400.0  # after the last recorded request
 
 
 def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
@@ -150,7 +150,7 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
 
 
 def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is replaced is the same to the reader of the lines."""
+    """A reader of the lines sees no difference between a worker and its replacement."""
     runs = iter(["Log abandoned (vsl)\nFailed to acquire log: x\nLog reacquired\n- one\n", "\n- two\n"])
 
     stack = create_autospec(Running)
@@ -175,7 +175,7 @@ def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.Mo
         ("die backend", "backend has stopped"),
         ("health_status: unhealthy nginx", "nginx is unhealthy"),
         ("pause varnish", "varnish is frozen"),
-        ("die varnish-2", ""),  # its log says so
+        ("die varnish-2", ""),  # Varnish's own log says so
         ("exec_start: sh /health.sh nginx", ""),
         ("", ""),
     ],

@@ -4,8 +4,9 @@ import os
 import signal
 from pathlib import Path
 
-from nginx.tests.nginx_server import NginxServer
+from nginx.tests.nginx_server import NginxServer, command_line
 from tests.support.program import PATH
+from tests.support.wait import wait_until
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -28,6 +29,7 @@ def test_a_start_after_a_kill_succeeds(fresh: NginxServer) -> None:
     fresh.program.kill()
     for worker in workers:  # as when a container ends
         os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not any(command_line(str(worker)) for worker in workers))
     fresh.start()
     assert fresh.request("/").status == 200
 

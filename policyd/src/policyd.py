@@ -131,7 +131,7 @@ class Server:
             return "refused-per-address"
         loop = asyncio.get_running_loop()
         while not received.startswith(REQUEST):
-            if not REQUEST.startswith(bytes(received)):  # HTTP and TLS clients need not wait for it
+            if not REQUEST.startswith(bytes(received)):  # at once: HTTP and TLS clients need not wait
                 return "too-long" if len(received) > REQUEST_CAP else "bad-request"
             packet = await loop.sock_recv(sock, REQUEST_CAP + 1 - len(received))
             if not packet:
@@ -153,7 +153,7 @@ class Server:
 def lock(unix: Path) -> None:
     """Keep others from this path until this process ends, even by a SIGKILL. Raises `Problem`, OSError."""
     file = os.open(f"{unix}.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed
-    for _ in range(20):  # 2 s, for one that is ending
+    for _ in range(20):  # 2 s, for a daemon that is ending
         with suppress(BlockingIOError):
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         time.sleep(0.1)

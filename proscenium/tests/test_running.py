@@ -53,7 +53,7 @@ def test_what_is_missing_is_named(asked: Callable[[str], list[list[str]]]) -> No
     assert commands[-1][3] == "1a", "of two containers, that which runs"
     with pytest.raises(NotRunning, match=r"^varnish is not running"):
         Containers().run("varnish", "true")
-    assert Containers().log("varnish") == "said\n"  # of before
+    assert Containers().log("varnish") == "said\n"  # found in the list of before
     asked("")
     with pytest.raises(NotRunning, match=r"^The stack is not running"):
         Containers().varnish("varnishadm", "vcl.list")

@@ -58,7 +58,7 @@ def test_only_rows_of_all_rounds_are_compared() -> None:
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a stack whose load test writes the report `next.json`, and then ends."""
+    """The state folder of a stack whose load test writes the report `next.json`, and then ends."""
     monkeypatch.setattr(runs, "REPO", tmp_path)
     monkeypatch.setattr(baseline, "RUNS", tmp_path / "runs")
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", "x")

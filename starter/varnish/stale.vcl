@@ -30,6 +30,11 @@ sub vcl_hit {
         set req.http.X-Old = "seen";
         return (restart);
     }
+    # Since Varnish 8.0 a request that has waited gets what the other one got, also an expired object.
+    if (req.http.X-Old == "seen" && obj.http.X-Failed ~ "own|wrote") {
+        set req.http.X-Old = "own";
+        return (pass);
+    }
     if (req.http.X-Old == "own" && obj.ttl <= 0s) {
         return (pass);
     }
@@ -60,8 +65,13 @@ sub vcl_backend_fetch {
 
 sub vcl_backend_response {
     unset beresp.http.X-Failed;
-    if (beresp.status >= 500 && !bereq.uncacheable) {
-        call for_who_asked_alone;
+    if (beresp.status >= 500) {
+        if (bereq.http.X-Old == "own") {
+            return (error(503)); # there is an old copy
+        }
+        if (!bereq.uncacheable) {
+            call for_who_asked_alone;
+        }
     }
 }
 
@@ -91,6 +101,9 @@ sub vcl_backend_error {
         return (abandon);
     }
     set beresp.http.X-Failed = "yes";
+    if (bereq.http.X-Wrote) {
+        set beresp.http.X-Failed = "wrote";
+    }
     if (bereq.http.X-Wrote ~ "^[34]") {
         set beresp.http.X-Failed = "own";
     }

@@ -16,7 +16,7 @@ DatabaseTask = Callable[["Database", argparse.Namespace], None]
 
 
 def add_parsers(commands: Any, task_of: Callable[[DatabaseTask], object]) -> None:
-    """Add both to argparse's `commands`; `task_of` makes a command of what is done with the open database."""
+    """Add both to argparse's `commands`; `task_of` turns a function on the open database into a command."""
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
     for name, action, text in (

@@ -176,19 +176,19 @@ class Settings:
     anonymous_fetches: int = 2  # requests of clients without a cookie in progress at a time; 0: no limit
     signup: bool = False  # whether any visitor may create a player account
     connections: int = MAX_TOGETHER  # of stage clients, over TCP and WebSocket together
-    connections_per_address: int = MAX_PER_ADDRESS  # of them
+    connections_per_address: int = MAX_PER_ADDRESS  # of one address
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
     load_account: Path | None = None  # where load tests find the account made for them; None: no such account
     festival: bool = True  # whether to seed the stage festival, 21 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
-    direct: Endpoint | None = None  # HTTP from clients themselves, whose headers claim nothing; None: no TCP
+    direct: Endpoint | None = None  # HTTP from clients themselves, headers not trusted; None: no TCP
     # Where browsers reach the stack that this server is part of, for the links of its pages.
     http_port: int = 8080  # nginx
     locust_port: int = 8089
     web_port: int | None = None  # the direct listener; None: not published
     theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
-    lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: there is none
-    traces: Path | None = None  # a Unix socket that gets the log lines of traced requests; None: none does
+    lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no lessons
+    traces: Path | None = None  # a Unix socket that gets the log lines of traced requests; None: off
     ftp: Endpoint | None = None  # for webcam programs; None: off
     ftp_ports: range = range(2122, 2132)  # for FTP data connections
     ftp_address: str = ""  # announced for those ports; empty: the address that the client connected to

@@ -19,7 +19,7 @@ REFUSED = {"foreign": "certificate verify error", "misnamed": 'certificate does 
 
 
 def certificate(folder: Path, file: str, name: str, *by: str | Path) -> tuple[Path, Path]:
-    """A certificate and its key, made by itself or by an authority."""
+    """A certificate and its key, signed by itself or by an authority."""
     made, key = folder / f"{file}.pem", folder / f"{file}.key"
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     called = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}")
@@ -42,7 +42,7 @@ class Tls(Origin):
 
     @property
     def url(self) -> str:
-        """With the name that the certificate should have."""
+        """The application's URL, with the name that the certificate should have."""
         return f"https://localhost:{self.port}"
 
     def serve(self, connection: socket.socket, number: int) -> None:

@@ -24,12 +24,12 @@ NODE = Path(__file__).parent / "node.sh"
 README = (REPO / "extras" / "kubernetes" / "README.md").read_text()
 NAME = "stage.example.org"
 FILES = [f"/media/fox.svg?{number}" for number in range(60)]
-Outcomes = dict[str, tuple[str, str]]  # of each file: which Varnish, and `hit` or `fwd=…`
+Outcomes = dict[str, tuple[str, str]]  # file -> which Varnish, and `hit` or `fwd=…`
 
 
 @contextmanager
 def network() -> Iterator[str]:
-    """The node's address; connections that begin here begin in its network."""
+    """The node's address; connections of this process begin in the node's network."""
     if outside := os.environ.get("KUBERNETES_ADDRESS"):
         yield outside
         return
@@ -48,7 +48,7 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self.folder = folder  # a checkout
         self.follows = True  # whether its nginx follows names, which 1.27.3 and newer do
-        self.printed = ""  # by the commands
+        self.printed = ""  # what the commands have printed
 
     def type(self, commands: str) -> str:
         """Run commands of the README; return what they print."""
@@ -103,7 +103,7 @@ class Cluster:
             assert response.status == 200
             name, outcome = re.findall(r"^(\S+); ([\w=-]+)", response.headers["cache-status"])[0]
             found[file] = (name, outcome)
-        time.sleep(1.1)  # nginx's copies of this second
+        time.sleep(1.1)  # until nginx's one-second copies have expired
         return found
 
 
@@ -196,7 +196,7 @@ def test_a_fourth_varnish_takes_only_its_own_share(cluster: Cluster) -> None:
 def test_nginx_is_ready_while_the_backend_restarts(cluster: Cluster) -> None:
     wait_until(cluster.is_ready, within=60, every=1)
     cluster.get("/")
-    time.sleep(6)  # until nginx has been asked, too: Varnish has both pages
+    time.sleep(6)  # until nginx's probe has sent its request, too: Varnish has both responses
     cluster.kubectl("delete pod backend-0 --wait=false")
     wait_until(lambda: cluster.ready("backend") != [True], within=30)
     while cluster.ready("backend") != [True]:

@@ -11,7 +11,7 @@ URL = "http://prometheus:9090/api/v1/alerts"
 
 
 def main() -> int:
-    """Ask Prometheus; the exit code is 1 if an alert fires, or if it does not answer."""
+    """Ask Prometheus; the exit code is 1 if an alert fires, or if Prometheus does not answer."""
     try:
         with urlopen(URL, timeout=3) as response:
             body = json.load(response)

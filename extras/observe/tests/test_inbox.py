@@ -20,7 +20,7 @@ def taken() -> list[bytes]:
 
 @pytest.fixture
 def inbox(tmp_path: Path, taken: list[bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox]:
-    """A file with the socket's name exists before."""
+    """The inbox, at a path where there was a file before."""
     monkeypatch.setattr("extras.observe.exporter.inbox.PATIENCE", 0.1)
     path = tmp_path / "nginx.sock"
     inbox = Inbox(path, taken.append)

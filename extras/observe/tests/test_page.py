@@ -29,13 +29,13 @@ Series = list[tuple[dict[str, str], float]]  # labels and a value
 
 
 class FakePrometheus(Origin):
-    """Prometheus' API with made-up figures; a fault's note and the page at /user/, as nginx sends them."""
+    """Prometheus' API with made-up figures; a fault's state and the page at /user/, as nginx sends them."""
 
     def __init__(self) -> None:
         self.figures: dict[str, Series] = {}  # expression -> its series; any other one has a 1
         self.alerts: list[dict[str, Any]] = []
         self.exemplars: Series = []
-        self.note: dict[str, Any] = {}  # of a fault
+        self.note: dict[str, Any] = {}  # the state of a fault
         self.traces: dict[str, list[Any]] = {"failed": [], "slow": []}
         self.up = True
         self.answering = Event()  # cleared: requests wait
@@ -199,7 +199,7 @@ def test_the_alerts_and_what_was_broken_on_purpose_are_at_the_top_in_words(
     prometheus.note["mended"] = now
     let_pass(page)
     expect(status).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs"))
-    let_pass(page, rounds=151)  # five minutes: no chart has it any more
+    let_pass(page, rounds=151)  # five minutes: no chart shows the fault any more
     expect(status).to_have_text("All is well.")
     assert complaints == []
 

@@ -79,7 +79,7 @@ class Made:
         self.traces.nginx(json.dumps(NGINX | fields).encode())
 
     def complete(self) -> list[Trace]:
-        """Let the time pass; what was put together by then."""
+        """Let the time pass; return what was put together by then."""
         self.now += HOLD
         self.traces.put_together()
         done, self.sent[:] = list(self.sent), []
@@ -147,7 +147,7 @@ def test_what_is_no_line_is_dropped(made: Made, text: bytes) -> None:
     assert made.dropped > 0
     assert made.complete() == []
 
-    made.nginx()  # and a tree that has no times
+    made.nginx()  # then records of Varnish without times, of which no tree can be made
     made.traces.varnish([line for line in VARNISH.splitlines() if "Timestamp" not in line])
     assert made.complete() == []
 
@@ -190,7 +190,7 @@ def test_too_many_requests_cost_no_memory(made: Made) -> None:
 
 
 def test_a_flood_of_failed_requests_leaves_places_for_others(made: Made) -> None:
-    for _ in range(2):  # the places are given back
+    for _ in range(2):  # the second time, in places that were given back
         for number in range(MOST + 7):
             made.nginx(id=f"{number:032x}", status=503, traced="failed")
         made.nginx()
@@ -262,7 +262,7 @@ def test_a_collector_gets_the_tree(made: Made, collector: Collector) -> None:
 def test_what_is_sent(made: Made, collector: Collector, fields: dict[str, object], sent: bool) -> None:
     made.traces = Traces(Sender(f"http://{collector.address}", "stack", slow=1.0), clock=lambda: made.now)
     made.nginx(**fields)
-    made.nginx(id="f" * 32, flags="01")  # the last one
+    made.nginx(id="f" * 32, flags="01")  # sent for certain, and last
     made.complete()
     wait_until(lambda: collector.spans("f" * 32))
     assert bool(collector.spans(ID)) == sent

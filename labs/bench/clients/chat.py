@@ -55,7 +55,7 @@ async def start_page_loads(settings: dict[str, Any]) -> asyncio.subprocess.Proce
 
 
 async def report_of(loads: asyncio.subprocess.Process) -> Any:
-    """The report of the page loads, once the last has finished; exits as they do if they have failed."""
+    """The report of the page loads, once the last has finished; if they failed, exit with their status."""
     printed, _ = await loads.communicate()
     if loads.returncode:
         sys.exit(loads.returncode)

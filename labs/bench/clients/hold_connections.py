@@ -9,9 +9,9 @@ each client sends one request in `every` seconds, `rounds` times, evenly spread 
 earlier responses (an open loop): the time of a response counts from the moment at which its request was due,
 to avoid coordinated omission.
 
-The requests name `host`, or "vhost" if that is given. With `film_in` one in so many of the scheduled requests
-is for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, chosen at
-random, and the `bytes`. The times of films are apart from those of the page.
+The requests name `host`, or "vhost" if that is given. With `film_in`, one in that many scheduled requests is
+for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, chosen at random,
+and the `bytes`. The times of films are reported apart from those of the page.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
 within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
@@ -132,7 +132,7 @@ class Clients:
         self.poll.close()
 
     def _next(self, number: int) -> Request:
-        """What the scheduled request of this number is for."""
+        """The scheduled request of this number: for the page, or for a film."""
         if not self.film_in or number % self.film_in:
             return self.page
         path = self.film["path"].format(random.randint(1, self.film["of"]))
@@ -157,7 +157,7 @@ class Clients:
             self._fail(connection, str(error.strerror).lower())
 
     def _poll(self, seconds: float) -> None:
-        """Wait that long for events and handle them; then fail the connections whose time is over."""
+        """Wait so many seconds for events and handle them; then fail the connections whose time is over."""
         for number, _ in self.poll.poll(seconds):
             connection = self.open_connections[number]
             try:

@@ -22,7 +22,7 @@ LONGEST = 60.0  # seconds of talk
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report. Exits as the joins do if they have failed."""
+    """Run with the settings; returns the report. If the joins failed, exit with their status."""
     rate = settings["lines_per_second"]
     async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
         begin, computed = time.perf_counter(), time.process_time()

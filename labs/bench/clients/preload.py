@@ -42,11 +42,11 @@ async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
 
 
 async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
-    """The visitors of one process. It prints a line when it is ready, and reads when they begin."""
+    """The visitors of one process. It prints a line when it is ready, and then reads when they begin."""
     browser = Browser(**settings["web"])
     await browser.read_page()
     print("ready", flush=True)
-    begin = float(sys.stdin.readline())  # nothing else is to be done meanwhile
+    begin = float(sys.stdin.readline())  # may block: there is nothing else to do
     await asyncio.sleep(begin - time.time())
     cpu = time.process_time()
     reports = await asyncio.gather(*(visitor(settings, browser.files) for _ in range(settings["visitors"])))

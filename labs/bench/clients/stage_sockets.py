@@ -3,8 +3,8 @@
     python3 -m labs.bench.clients.stage_sockets '{"stage": {"address": "nginx", "port": 17230,
         "proxied": true, "stage": "rehearsal"}, "joins": 1000}'
 
-Run as a program, it joins all at once, and reports the milliseconds of each join (from its connecting to the
-last frame of the reply), the seconds until the last one, the bytes received, and its own CPU.
+Run as a program, it joins all at once, and reports the milliseconds of each join (from connecting to the last
+frame of the reply), the seconds until the last one, the bytes received, and its own CPU.
 
 It calls epoll itself and searches what arrives for a few bytes, because asyncio's streams and the decoding of
 each frame would cost as much as the servers that are measured.
@@ -26,8 +26,8 @@ TIMEOUT = 30.0  # seconds without any progress
 DRAIN = 0.5  # seconds between two looks at the connections that are not watched
 BUFFER = 1 << 18  # bytes read at once
 JOINED = b"mode=JOINED\0"  # the end of a reply to JOIN
-# The one byte of this kind in a line of `say`: the stage sends "@" as %40. No other frame that a quiet
-# stage sends (JOINED, HEARTBEAT) has one, and a single byte cannot be split between two reads.
+# Each line of `say` has one "@", which the stage sends as %40. No other frame that a quiet stage sends
+# (JOINED, HEARTBEAT) has a MARK, and a single byte cannot be split between two reads.
 SPOKEN, MARK = b"@", b"%"
 
 

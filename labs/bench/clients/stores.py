@@ -84,7 +84,7 @@ class Worker:
         self.notes.write("added", name)
 
     def take(self, key: bytes) -> bool:
-        """Take a record and note which; whether there was one."""
+        """Take a record and note which; return whether there was one."""
         value = self.store.take(key)
         if value is not None:
             self.notes.write("taken", name_of(value))

@@ -6,7 +6,7 @@ runner's CPU figures are exact; without it they are means over the whole call, b
 returns itself. `generator_cpu_percent` is the CPU time of the generator's one thread; a driver that cannot
 measure it leaves it out. `generator_was_the_limit`: 1 if the primary metric is "at least" for that reason.
 
-This file has the functions that several of them need.
+This file has the functions that several drivers need.
 """
 
 import json
@@ -63,7 +63,7 @@ def numbers(pattern: str, printed: str) -> list[float]:
 
 
 def number(pattern: str, printed: str, default: float | None = None) -> float:
-    """The same for a pattern with one group; a default replaces the problem."""
+    """The one group of a pattern's first match; a default replaces the problem."""
     if default is not None and not re.search(pattern, printed, re.M):
         return default
     return numbers(pattern, printed)[0]

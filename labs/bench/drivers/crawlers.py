@@ -7,9 +7,9 @@ times are also those of a person who has just come and asks for a page that was 
 
 Settings: `users`, the visitors; `rate`, how many of them arrive in a second; `chat_rate`, lines of each per
 minute; `crawl`, requests of crawlers a second; `addresses` that they have, 0: no crawlers; `robots`, "ignore"
-or "obey"; `arguments`, whether those of pages are dropped; `anonymous`, whether UpStage learns who is one and
-makes two pages at a time for them; `warm_up` and `seconds`; `processes` of Locust; `cores`, what the backend
-may use.
+or "obey"; `arguments`, whether those of pages are dropped; `anonymous`, whether UpStage learns which clients
+are anonymous and makes two pages at a time for them; `warm_up` and `seconds`; `processes` of Locust; `cores`,
+what the backend may use.
 """
 
 import json
@@ -76,7 +76,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> dict[str, float]:
-    """The figures of Locust's report and of what the bot was answered; raise Problem as `measure` does."""
+    """The figures of Locust's report and of the bot's responses; raise Problem as `measure` does."""
     if not report["measurements"]:
         raise Problem(report["outcome"] or "Locust measured nothing")
     [run] = report["measurements"]
@@ -104,7 +104,7 @@ def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> di
 
 
 def crawled(caches: list[Mapping[str, Any]]) -> dict[str, int]:
-    """Of the crawlers' responses: all, those that a cache had, and those that were refused."""
+    """The numbers of the crawlers' responses: all, those that a cache had, and refusals."""
     rows = [row for row in caches if row["row"].startswith("(crawlers)")]
 
     def count(tier: str, *outcomes: str) -> int:

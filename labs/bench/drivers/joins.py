@@ -26,7 +26,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     figures = metrics(found)
     for name, memory in (("nginx", nginx), ("backend", backend)):
         figures[f"{name}_memory_bytes"] = memory.highest()
-        # Of the talk, too, which is little beside the joins.
+        # These include the talk, which is little beside the joins.
         figures[f"{name}_cpu_milliseconds"] = (after[name].cpu_seconds - before[name].cpu_seconds) * 1000
     return figures
 

@@ -12,7 +12,7 @@ from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One measurement. Raise Problem if the client is not disconnected `within` so many seconds."""
+    """One measurement. Raise Problem if the client is not disconnected within `within` seconds."""
     stack.restart("backend")
     found = report(stack, settings, "non_reader")
     if found["cut_seconds"] is None:

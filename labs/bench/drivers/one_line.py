@@ -1,8 +1,8 @@
 """One line to all: how long it takes to reach thousands of members of a stage, and what these cost.
 
 clients/one_line.py is the client; its first lines explain the settings `stage`, `listeners`, `watched`,
-`lines`, `every` and `settle`. Nginx and the backend are restarted first, so that none of their memory is that
-of an earlier measurement.
+`lines`, `every` and `settle`. Nginx and the backend are restarted first, so that none of their memory is left
+from an earlier measurement.
 """
 
 import statistics

@@ -1,6 +1,6 @@
 """A whole machine with little memory: clients hold their connections, and load a page or a film now and then.
 
-What the processes do not need, the kernel uses to keep films (its page cache); the disk reads the others.
+The kernel keeps films in memory that no process needs (its page cache); the others are read from the disk.
 
 Settings: those of open_connections, and `film_in` and `film` (clients/hold_connections.py).
 """

@@ -49,7 +49,7 @@ def origin() -> Iterator[Origin]:
 
 @pytest.fixture
 def site(origin: Origin) -> Origin:
-    """The same with a stage's page."""
+    """The same server, with a stage's page."""
     origin.respond = lambda request: response(PAGE if request.target == "/stages/demo" else "body")
     return origin
 

@@ -3,7 +3,7 @@
 Nothing here sleeps. Each request counts the whole catalogue again, because the application does not keep the
 sums. So the size of the catalogue, OPENDATA_RECORDS, determines the cost of a page.
 
-Its requests are those of the log in the article: the front page, the search, POST /results/KEY and GET
+It serves the requests in the article's log: the front page, the search, POST /results/KEY and GET
 /facet/kind/KEY for what the search found, and files such as /gen/portal.js?HASH, which browsers revalidate.
 In 2014 the key was a hash of the query, which the portal remembered; here it is the query itself in
 hexadecimal.
@@ -65,7 +65,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     """Every response sets a cookie, as the portal's framework did."""
     cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     searches = cookies["searches"].value if "searches" in cookies else "0"
-    if not searches.isdecimal() or len(searches) > 9:  # int() refuses a number of thousands of digits
+    if not searches.isdecimal() or len(searches) > 9:  # int() rejects a number of thousands of digits
         searches = "0"
     if environ["PATH_INFO"] == "/search":
         searches = str(int(searches) + 1)

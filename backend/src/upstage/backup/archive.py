@@ -39,7 +39,7 @@ CHUNK = 65_536  # bytes
 
 
 class ArchiveError(Exception):
-    """This is no backup that can be restored here; the message says why."""
+    """The file is not a backup that can be restored here; the message says why."""
 
 
 class Member(NamedTuple):
@@ -55,7 +55,7 @@ class Manifest:
     """What is in an archive, in the archive's order."""
 
     made: str  # ISO 8601, UTC
-    version: str  # of the release that has written it
+    version: str  # of the release that has written the archive
     schema: int  # of the database: how many of MIGRATIONS it has
     members: dict[str, Member]
 

@@ -20,7 +20,7 @@ log = Logger()
 
 @contextmanager
 def settled(data: Path) -> Iterator[None]:
-    """Hold the lock of backups and restores, on data that are not half replaced."""
+    """Hold the lock of backups and restores; first move back what a killed process has begun."""
     with locked(data / ".backup.lock"):
         _move_back(data)
         yield
@@ -39,7 +39,7 @@ def is_half_moved(data: Path) -> bool:
 
 
 def move_all(data: Path, moves: Moves) -> None:
-    """Rename files and folders, those that exist; move all of them back if one cannot be moved.
+    """Rename those files and folders that exist; move all of them back if one cannot be moved.
 
     The caller holds the lock. Raise OSError.
     """
@@ -64,7 +64,7 @@ def _move_back(data: Path) -> None:
         source, target = map(Path, names)
         if target.exists() and not source.exists():
             target.rename(source)
-        with suppress(OSError):  # it is not empty, or not there yet
+        with suppress(OSError):  # the folder is not empty, or not there yet
             target.parent.rmdir()
     os.sync()
     (data / JOURNAL).unlink()

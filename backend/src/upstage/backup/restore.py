@@ -1,7 +1,7 @@
 """Restores a backup into the folders of a server that does not run.
 
-The whole archive is unpacked and checked beside the data before anything of them is moved. What was there is
-kept under a dated name, until `remove_replaced`.
+The whole archive is unpacked and checked beside the data before any of them is moved. What was there is kept
+under a dated name, until `remove_replaced`.
 """
 
 import os
@@ -38,7 +38,7 @@ def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) ->
     """Replace the data by those of a backup, in which no user is signed in; return its manifest.
 
     `moving`: the backup is of another server that has just stopped (extras/mirror). Its users stay signed in,
-    and what an earlier move has replaced goes. Raise ArchiveError, InUseError, sqlite3.Error, OSError:
+    and what an earlier move has replaced is removed. Raise ArchiveError, InUseError, sqlite3.Error, OSError:
     then nothing has changed.
     """
     name = MOVED if moving else dated_name()
@@ -85,7 +85,7 @@ def replaced(data: Path, media: Path) -> dict[Path, int]:
 
 
 def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
-    """Remove these folders, and return them; the server may run. Raise OSError."""
+    """Remove what restores have replaced, and return it; the server may run. Raise OSError."""
     with settled(data):
         found = replaced(data, media)
         for folder in found:
@@ -107,7 +107,7 @@ def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manif
     with settled(data):
         try:
             for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)  # of a killed process
+                shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
                 folder.mkdir(mode=0o700)
             reader = Reader(archive)
             for folder in folders:

@@ -59,7 +59,7 @@ def snapshot(data: Path, media: Path, account: Path | None) -> Iterator[tuple[Pa
     with settled(data):
         try:
             for folder in folders:
-                shutil.rmtree(folder, ignore_errors=True)  # of a killed process
+                shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
                 folder.mkdir(mode=0o700)
             link_media(media, linked_media)
             copy_database(data / FILE, copied_data / FILE)

@@ -10,8 +10,8 @@ from pathlib import Path
 from upstage.camera.picture import picture
 
 EVERY = 0.5  # seconds from one picture to the next: the server takes no more
-TIMEOUT = 10.0  # seconds for each answer of the server
-# Seconds until the next attempt. After a rejected password it is long enough not to be locked out.
+TIMEOUT = 10.0  # seconds for each reply of the server
+# Seconds until the next attempt. After a rejected password they are enough not to be locked out.
 RETRY, RETRY_REJECTED = 1.0, 10.0
 
 
@@ -31,7 +31,7 @@ def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
 def run(server: str, account: Path, stamp: Path) -> None:
     """Upload forever. Log each change: connected, or why not."""
     said = ""
-    stamp.unlink(missing_ok=True)  # of an earlier run
+    stamp.unlink(missing_ok=True)  # left by an earlier run
 
     def say(line: str) -> None:
         nonlocal said

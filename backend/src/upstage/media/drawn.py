@@ -9,23 +9,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-# They colour what is drawn, and draw nothing themselves.
+# Elements that colour what is drawn, and draw nothing themselves.
 COLOURS = frozenset(["linearGradient", "radialGradient", "filter"])
 # What a reference does. A property that is not inherited applies once, a paint to each shape inside, and a
-# marker, or any property not listed here, to each vertex of these.
+# marker, or any property not listed here, to each vertex of those shapes.
 HREF, ONCE, PAINT, MARK = "href", "once", "paint", "mark"
 PROPERTIES = {
     **dict.fromkeys(["mask", "clip-path", "filter"], ONCE),
     **dict.fromkeys(["fill", "stroke", "marker-start", "marker-end"], PAINT),
 }
 VERTICES = 5  # of a shape without points
-CONTEXT = ""  # the ID to which a marker refers that takes the paint of its line: any of the file's paints
+CONTEXT = ""  # the ID for a paint that a marker takes from its line: any of the file's paints
 _REFERENCE = re.compile(r"(?:(?:^|[;{])\s*([\w-]+)\s*:\s*)?url\([\s\"']*#([^\"')\s]+)", re.I)
 _POINTS = re.compile(r"[a-z]|\d+\.?\d*|\.\d+", re.I)
 _PLAIN_RULE = re.compile(r"[^{}\"'/@(;]*\{[^{}\"'/@]*")
 _CLASS = re.compile(r"[\w-]*\.([\w-]+)[\w.-]*")
 
-Reference = tuple[str, str]  # what it does, and the ID
+Reference = tuple[str, str]  # what the reference does, and the ID
 NOTHING: frozenset[Reference] = frozenset()
 
 

@@ -25,12 +25,12 @@ from upstage.stage.wire import encode
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent at once
-# Of the rest of all these replies that many pieces (stage/layers.py) go out in that many seconds, 200 MB/s at
-# most: the proxies in front have to copy them, too, and on few cores that delays the chat.
+# Of the rest, at most PIECES pieces (stage/layers.py) go out every REST seconds for all clients, 200 MB/s:
+# the proxies in front have to copy them, too, and on few cores that delays the chat.
 PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
-SWEEP = 2.0  # seconds between two looks for those who take longer
-MAX_LINES = 100  # of the log about clients that were cut off, between two such looks; then one with the rest
+SWEEP = 2.0  # seconds between two looks for clients that take longer
+MAX_LINES = 100  # of the log about clients that were cut off, between two looks; one more counts the rest
 
 log = Logger()
 
@@ -158,7 +158,7 @@ class Connection:
         self._joining = False
         self._outgoing: deque[bytes] = deque()  # the rest of the reply to a JOIN, and what came after it
         self._reply = 0  # the number of pieces of that reply among them
-        self._queued = False  # waits for its turn to send a piece of that
+        self._queued = False  # waits for its turn to send a piece of the reply
         self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
         self._complete = 0  # frames, at that time
         transport.registerProducer(self, True)
@@ -234,7 +234,7 @@ class Connection:
         self._put_outgoing()
 
     def _put_outgoing(self) -> None:
-        """Write the next piece, or several small ones; the rest when it is this client's turn to read on.
+        """Write the next piece, or several small ones; the rest is written when it is this client's turn.
 
         Later frames follow the reply immediately: otherwise they could pile up faster than their turns come.
         """

@@ -28,8 +28,8 @@ class UnixListener(MultiService):
         super().__init__()
         self._path = path
         kind = "haproxy:unix" if proxied else "unix"
-        # It does not use Twisted's lock file to recognise a stale path: that file trusts process IDs, and in
-        # a container the IDs of the previous run repeat.
+        # Without Twisted's lock file, by which it recognises a stale path: that file trusts process IDs, and
+        # in a container the IDs of the previous run repeat.
         where = f"{kind}:{quoteStringArgument(str(path))}:mode=666:lockfile=0:backlog=1024"
         self.addService(listener(where, factory, reactor))
 

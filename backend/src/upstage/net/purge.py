@@ -32,7 +32,7 @@ from upstage.net.health import name_of
 
 TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is waiting
 AGAIN = 0.5  # seconds until a purge is repeated
-RETRY = 1.0  # seconds until a failed purge is retried: as long may a cache that comes back serve an old file
+RETRY = 1.0  # seconds until a failed purge is retried; a cache that comes back may serve old files until then
 MAX_QUEUE = 1000  # purges to be repeated for a cache; above that the oldest are lost
 TOLD = "purged-caches.json"  # in the data folder
 MAX_TAG = 64  # characters
@@ -51,7 +51,7 @@ class Purge(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether it is one: both become a part of an expression (starter/varnish/purge.vcl)."""
+        """Whether tag and path are safe as parts of an expression (starter/varnish/purge.vcl)."""
         tag = re.fullmatch(f"[0-9A-Za-z_:-]{{0,{MAX_TAG}}}", self.tag)
         return bool(tag and re.fullmatch(r"/[!#-~]*", self.path))
 
@@ -70,9 +70,9 @@ def tag_of(file: str) -> str:
 
 
 class Told:
-    """Which caches have been told of every change, in a file: the server's next start purges all others.
+    """Keeps in a file which caches have been told of every change: the server's next start purges all others.
 
-    `caches` are the labels of those that there are now. Without the file all of them are: the data are new.
+    `caches` are the labels of all present caches. Without the file all count as told: the data are new.
     """
 
     def __init__(self, file: Path, caches: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ class Told:
         return cache in self._told
 
     def set(self, cache: str, told: bool) -> None:
-        """Note that a cache has missed a change, or has been told of all."""
+        """Note that a cache has missed a change, or has been told of all changes."""
         if told == (cache in self._told):
             return
         (self._told.add if told else self._told.remove)(cache)
@@ -196,14 +196,14 @@ class Cache(Service):
         Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
 
     def _settle(self) -> None:
-        """If nothing is left to be repeated, it has been told of all, unless a purge was lost."""
+        """If nothing is left to be repeated, the cache has been told of all, unless a purge was lost."""
         if not self._due and self._missed:
             self._start_over()
         elif not self._due:
             self._told.set(self._label, True)
 
     def _start_over(self) -> None:
-        """Let it drop everything, as soon as it answers."""
+        """Make the cache drop everything, as soon as it answers."""
         log.info("the cache has to drop everything", fields={"cache": self._label})
         self._missed = False
         self._due |= dict.fromkeys(EVERYTHING, self._reactor.seconds())
@@ -309,7 +309,7 @@ class PurgePage(Resource):
         self._purger = purger
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """This page has every path of a PURGE."""
+        """Return this page for every path of a PURGE."""
         return self if request.method == b"PURGE" else NoResource()
 
     def render_PURGE(self, request: Request) -> int:
@@ -350,5 +350,5 @@ def reason(error: Exception) -> str:
 
 
 def listed(problems: Iterable[str]) -> str:
-    """Return those that are not empty, in one line."""
+    """Return the problems that are not empty, in one line."""
     return ", ".join(filter(None, problems))

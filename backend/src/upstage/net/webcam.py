@@ -255,7 +255,7 @@ ANONYMOUS = ""  # before sign-in; no player has this name
 class Sessions:
     """The places of sessions: a few for each player, and MAX_ANONYMOUS for those who have not signed in.
 
-    When a player has too many, the oldest session ends. When there are too many of those, the newest session
+    When a player has too many, the oldest session ends. When too many have not signed in, the newest session
     of the address with the most ends, so that a single client cannot shut out a camera.
     """
 

@@ -30,7 +30,7 @@ def size_of(file: BinaryIO) -> tuple[int, int]:
 
 
 def _of_jpeg(file: BinaryIO) -> tuple[int, int]:
-    """From the header of its frame: ITU-T T.81, B.2.2."""
+    """Return the size in the header of a JPEG's frame: ITU-T T.81, B.2.2."""
     file.seek(2)
     for _ in range(MAX_SEGMENTS):
         segment = file.read(4)

@@ -3,8 +3,8 @@
 A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
 joining, leaving and sending; the modes are in `acting`, `drawing`, `sound` and `talk`.
 
-What a frame changes, it changes when it arrives. What is sent because of it leaves in its turn
-(`Stage.turn`), because some frames wait until they are on the disk, and none overtakes them.
+A frame changes the stage when it arrives. The frames that the stage sends because of it leave in turn
+(`Stage.turn`): some of them wait until they are on the disk, and no other may overtake those.
 """
 
 from collections import deque
@@ -172,7 +172,7 @@ class Stage:
         self.broadcast(encode("RELOAD"))
 
     def check_holders(self) -> None:
-        """Release what belongs to a thing that the stage does not have."""
+        """Release the props of avatars that are gone; take the backdrop down if it is gone itself."""
         for prop in self.props:
             if prop.holder not in {avatar.id for avatar in self.avatars}:
                 prop.holder = 0
@@ -229,7 +229,7 @@ class Stage:
                 member.send(frame)
 
     def standing(self) -> Standing:
-        """What is kept of its buttons, and of which backdrop is up."""
+        """What is kept of the stage's buttons, and which backdrop is up."""
         buttons = {"applause": self.applause, "volunteer": self.volunteer}
         return Standing.of(self.kind, 0, {"backdrop": self.backdrop_shown, **buttons})
 
@@ -264,7 +264,7 @@ class Stage:
         return encode("NO_VOLUNTEER", novolunteer="Volunteer button is no longer active")
 
     def _set_up(self) -> Iterator[bytes]:
-        """The frames of a JOIN in UpStage's order, up to the drawing; clients build their panels on it."""
+        """The frames of a JOIN up to the drawing, in UpStage's order: clients build their panels in it."""
         yield encode("STAGE_NAME", stageName=self.name, stageID=self.id)
         yield encode("PAGE_COLOUR", bgcolour=self.colours.page)
         yield encode("TOOLS_COLOUR", bgcolour=self.colours.tools)

@@ -152,7 +152,7 @@ class Prop:
         )
 
     def bind(self) -> bytes:
-        """The BINDPROP frame that attaches it to its holder."""
+        """The BINDPROP frame that attaches the prop to its holder."""
         return encode("BINDPROP", ID=self.holder, prop=self.id)
 
     def standing(self) -> Standing:

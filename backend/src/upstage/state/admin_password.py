@@ -5,7 +5,7 @@ from pathlib import Path
 
 from upstage.state.files import write_private
 
-PASSWORD_FILE = "admin-password"  # noqa: S105  # its name
+PASSWORD_FILE = "admin-password"  # noqa: S105  # a file's name
 
 
 def read_password(data: Path) -> str | None:

@@ -22,7 +22,7 @@ def copy_database(file: Path, copy: Path) -> None:
     (WAL). Raise CopyError, sqlite3.Error, OSError.
     """
     copy.unlink(missing_ok=True)
-    copy.touch(mode=0o600)  # it has the accounts
+    copy.touch(mode=0o600)  # the copy has the accounts
     with (
         closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=1)) as source,
         closing(sqlite3.connect(copy)) as target,

@@ -32,7 +32,7 @@ AllKept = dict[str, Kept]  # by the stage's ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
 CAMERAS = "video/"  # prefix of the file of a webcam's picture
-CAMERA_STAGES = frozenset({"demo", "load"})  # those with the simulated camera
+CAMERA_STAGES = frozenset({"demo", "load"})  # the stages with the simulated camera
 CAMERA_X, CAMERA_Y = 274.0, 86.0  # like a screen that hangs above the others
 POLL = 1.0  # seconds between two checks for changes by other processes
 
@@ -118,7 +118,7 @@ class LiveState(Service):
             self._sync(*await self.store.run(self._read, self.now))
 
     def _read(self, known: Snapshot) -> tuple[Snapshot, AllKept]:
-        """Runs in the store's thread. What stages have kept is read of those that are new, or were reset."""
+        """Read the database, in the store's thread; what a stage has kept, only if it is new or was reset."""
         snapshot = self.database.snapshot()
         resets = {id: stage.resets for id, stage in known.stages.items()}
         fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]

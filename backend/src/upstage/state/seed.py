@@ -125,9 +125,9 @@ def seed(content: Path, media: Path, database: Database, leave_out: Container[st
             file = thing.file
             if sources.setdefault(file, source) != source:
                 raise ContentError(f"{content}: two stages have a file named {file}")
-            # The files come before the stage, so that a crash cannot leave it without one. A file that
-            # another stage brought is only restored if it is missing, because a player may have replaced the
-            # content.
+            # The files come before the stage, so that a crash cannot leave a stage without one of them. A
+            # file that another stage brought is only restored if it is missing, because a player may have
+            # replaced the content.
             if not (media / file).exists() if file in known else new:
                 write_medium(media / file, source.read(file))
         if new:

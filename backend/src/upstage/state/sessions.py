@@ -1,4 +1,4 @@
-"""Sign-ins that outlive the process: the database has each session, but of its token only the digest.
+"""Sign-ins that outlive the process: the database has each session, with only the digest of its token.
 
 A session that cannot be written is valid until the process ends.
 """

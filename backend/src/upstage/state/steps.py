@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred
 
 T = TypeVar("T")
-SHORTEST = 0.001  # seconds: a shorter wait is not told
+SHORTEST = 0.001  # seconds: a shorter wait is not logged
 
 # The steps of the request whose code is running; nothing in code that no request began.
 current: ContextVar["Steps | None"] = ContextVar("steps", default=None)

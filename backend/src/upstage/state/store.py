@@ -24,9 +24,9 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Frames that wait for the disk, or behind those that do; with one more all are sent, and written later. The
-# same number limits the changes that were sent but not yet written; the newest are kept. One has at most 2
-# kB, or is a layer's whole drawing, which as many frames have gone before.
+# Frames that wait for the disk, or behind those that do; with one more, all are sent, and written later. The
+# same number limits the changes that were sent but not yet written; the newest are kept. A change has at most
+# 2 kB, or is a layer's whole drawing, which comes only after as many single frames.
 MAX_QUEUE = 20_000
 SHORT_WAIT = 0.2  # seconds that a change waits for another program's lock, before it is sent unwritten
 RETRY = 1.0  # seconds between two attempts to write such changes
@@ -43,9 +43,9 @@ class Store:
         self._thread = ThreadPool(1, 1, "store")
         self._waiting: deque[tuple[str, Sequence[Change], Callable[[], object]]] = deque()
         self._writing = False
-        self._begun = 0  # of those that wait, the first ones, which are being written
+        self._begun = 0  # how many of them, the first ones, are being written
         self._unwritten: deque[tuple[str, Change]] = deque(maxlen=MAX_QUEUE)  # sent, and not on the disk
-        # Runs while there are some.
+        # Runs while there are unwritten changes.
         self._retries = LoopingCall(lambda: Deferred.fromCoroutine(self._retry()))
         self._retries.clock = reactor
         self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # changes
@@ -84,7 +84,7 @@ class Store:
     def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], object]) -> None:
         """Write changes to disk, then call `kept`, in the order of the calls; without changes, too.
 
-        If the disk fails, or too many wait, call it and write them later.
+        If the disk fails, or too many wait, call `kept` and write the changes later.
         """
         if len(self._waiting) >= MAX_QUEUE:
             self._release()

@@ -97,7 +97,7 @@ class Channel(HTTPChannel):
 
     def _refuse(self, status: int) -> None:
         self.refused = True
-        if not self.requests:  # its first line was broken
+        if not self.requests:  # the first line of the request was broken
             self.requests.append(self.requestFactory(self, 0))
         self.requests[-1].refuse(status, getattr(self, "_command", b"-"), getattr(self, "_path", b"-"))
 

@@ -1,4 +1,4 @@
-"""Conditional requests and ranges (RFC 9110, 13 and 14): what is asked for a file with these validators."""
+"""Conditional requests and ranges (RFC 9110, 13 and 14): what a request wants of a file's present version."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Validators:
-    """Of a file: the strong tag, as nginx makes it too, so that all servers of it mean the same; the date."""
+    """A file's date, and its strong tag as nginx makes it: all servers of the file must send the same tag."""
 
     modified: int  # seconds since 1970
     size: int  # bytes

@@ -98,8 +98,8 @@ def serve(
 ) -> bytes | int:
     """Serve the file `root/segments...`: 200, 206, 304, 404, 412 or 416.
 
-    `redirect` is the location of the same file in the proxy in front, empty if it has none, None if no cache
-    in front knows the difference. With it, a large file is left to the proxy:
+    `redirect` is the location of the same file in the proxy in front: empty if the proxy has none, None if
+    the request does not say so (X-Accel-Media). With a location, a large file is left to the proxy:
     https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
     """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
@@ -144,7 +144,7 @@ def serve(
     if request.method == b"HEAD":
         file.close()
         return b""
-    # Both read the next piece when the client has read the last one, and close the file at the end.
+    # Both producers read the next piece when the client has read the last, and close the file at the end.
     if part is None:
         NoRangeStaticProducer(request, file).start()
     else:

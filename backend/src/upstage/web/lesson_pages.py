@@ -52,7 +52,7 @@ def playbill(pages: Pages, stages: Stages) -> Page:
 
     def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", MINUTE)
-        # For the cache in front: there are instructions for it.
+        # Tells the cache in front that the page has instructions for it.
         request.setHeader(b"surrogate-control", b'content="ESI/1.0"')
         return pages.render(request, "playbill.html", audience=audience(stages), made=now())
 
@@ -71,7 +71,7 @@ def welcome_page(pages: Pages) -> Page:
     def get(request: Request) -> bytes:
         language = preferred(header(request, b"accept-language"))
         request.setHeader(b"cache-control", MINUTE)
-        request.setHeader(b"vary", b"Accept-Language")  # the whole header, as every cache must read that
+        request.setHeader(b"vary", b"Accept-Language")  # the whole header: every cache understands that
         request.setHeader(b"content-language", language.encode())
         greeting = GREETINGS[language]
         return pages.render(request, "welcome.html", language=language, greeting=greeting, made=now())

@@ -26,7 +26,7 @@ NUMBERED = re.compile(rb"\d\d-[a-z-]+(\.html)?\Z")
 def write_lessons(lessons: Path, data: Path, results: TextIO | int = subprocess.DEVNULL) -> str:
     """Write the pages into the data folder, with these results of the learner, or those that were kept.
 
-    Return why it failed, or nothing. The program stands in the folder of the lessons, and reads this
+    Return why that failed, or an empty string. The program is in the folder of the lessons, and reads this
     server's environment.
     """
     command = [sys.executable, "-m", "lessons.pages", str(data)]
@@ -68,7 +68,7 @@ class LessonsFolder(Node):
         return serve(request, self.pages, self._folder, path)
 
     def _renamed(self, name: str) -> str:
-        """The name of today of a lesson's page that had another one: its number stays. Else empty."""
+        """The present name of a lesson's page that was renamed, found by its number; else empty."""
         if (self._folder / name).with_suffix(".html").exists():
             return ""
         return next((file.stem for file in self._folder.glob(f"{name[:3]}*.html")), "")

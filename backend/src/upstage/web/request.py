@@ -39,7 +39,7 @@ HEADERS = {
 # connection that is just being closed here.
 IDLE_TIMEOUT = 75
 HEALTH = b"/health"  # requested by probes
-# What nginx and Varnish tell this server about a request. From a client it would be a claim.
+# The headers in which nginx and Varnish describe a request. From a client they would be mere claims.
 FROM_PROXIES = (
     b"x-real-ip",
     b"x-forwarded-for",
@@ -89,7 +89,7 @@ class SiteRequest(server.Request):
     transport: ITCPTransport
     began = 0.0
     steps: Steps
-    waits = False  # for an event: being slow is its purpose
+    waits = False  # whether it waits for an event: being slow is its purpose
     body_size = 0
     body: Body | None = None
     gone = False  # the client has disconnected
@@ -108,7 +108,7 @@ class SiteRequest(server.Request):
             self.body = site.bodies.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def refuse(self, status: int, method: bytes, target: bytes) -> None:
-        """Answer an error page, whatever has arrived of the request."""
+        """Answer with an error page, whatever has arrived of the request."""
         self.refusal = status
         self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         if not self.began:
@@ -246,8 +246,8 @@ class SiteRequest(server.Request):
     def client_address(self) -> str:
         """The client's address as seen by nginx or Varnish; without a proxy, the connection's peer.
 
-        Of X-Forwarded-For the last address counts: the proxy in front has added it, the client may have sent
-        the others. A client could forge both: it may reach the direct listener only.
+        In X-Forwarded-For the last address counts: the proxy in front has added it, the client may have sent
+        the others. A client could forge both headers, so it may reach the direct listener only.
         """
         claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for").rpartition(",")[2].strip()
         try:

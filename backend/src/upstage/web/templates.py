@@ -11,7 +11,7 @@ from twisted.web.server import Request
 from upstage.web.headers import PAGE_CSP
 from upstage.web.visit import TOPOLOGIES, Published, Visit
 
-# The scripts that the stage page does not import: of other pages, and what helps where modules cannot load.
+# The scripts that the stage page does not import: those of other pages, and one that reloads lost modules.
 NOT_OF_THE_STAGE = {"headers.js", "recover.js", "try.js"}
 ASSET_FOLDERS = ("style", "script", "image")
 

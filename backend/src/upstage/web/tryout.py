@@ -1,4 +1,4 @@
-"""`/try/`: an origin that says what it is told to, and the page on which one sees what caches make of it.
+"""`/try/`: an origin that responds as it is told, and a page that shows what caches make of the responses.
 
     /try/origin/RUN/SCENARIO   the page that the caches are asked for; SCENARIO says how it is served
     /try/log/RUN               what this origin was asked for in that run, as JSON
@@ -40,7 +40,7 @@ FIELDS = {
     "delay": (re.compile("[1-9][0-9]?|[1-7][0-9]{2}|800"), "the delay can be up to 800 milliseconds"),
     "fail": (re.compile("[1-9]"), "the first request that fails can be 1 to 9"),
 }
-RUNS = 2048  # that are remembered, of all clients: of the one with the most, the oldest is forgotten
+RUNS = 2048  # remembered, of all clients; beyond that, the client with the most loses its oldest one
 REQUESTS = 40  # in one run; further ones get 429
 TAG = '"first"'
 
@@ -70,7 +70,7 @@ class Runs:
 
 
 def scenario(segment: bytes) -> dict[str, str]:
-    """What the origin is to say. Raise ValueError with a sentence for people."""
+    """How the origin is to respond. Raise ValueError with a sentence for people."""
     try:
         text = base64.b64decode(segment + b"=" * (-len(segment) % 4), altchars=b"-_", validate=True).decode(
             "ascii"
@@ -142,9 +142,9 @@ class Origin(Node):
 
 
 def foreign(request: Request) -> bool:
-    """Whether another site's page asks: https://www.w3.org/TR/fetch-metadata/
+    """Whether the request comes from another site's page: https://www.w3.org/TR/fetch-metadata/
 
-    Browsers say so to https and to this machine. Elsewhere such a page can ask, and read nothing (CORP).
+    Browsers say so over https and to this machine. Otherwise the page can ask, but read nothing (CORP).
     """
     return header(request, b"sec-fetch-site") in ("cross-site", "same-site")
 

@@ -14,7 +14,7 @@ from twisted.web.server import Request
 from upstage.web.headers import host_name
 
 TOPOLOGIES = tomllib.loads((Path(__file__).parent.parent / "site" / "topologies.toml").read_text())
-SITES = TOPOLOGIES.keys() - {"direct"}  # of nginx, each with its own path; other names are the default
+SITES = TOPOLOGIES.keys() - {"direct"}  # nginx's sites, each with its own path; other names mean the default
 
 
 @dataclass(frozen=True)

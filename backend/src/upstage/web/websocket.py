@@ -30,8 +30,8 @@ GOING_AWAY = 1001  # WebSocket close code of a server that stops
 class StageWebSocket(Protocol):
     """One open WebSocket: a text message is a frame without its NUL, binary messages are the TCP stream.
 
-    It replies in the kind of the client's last message; the first frame, SET, is text. Not Twisted's own
-    protocol: that answers pings and gathers fragments before they can be counted.
+    A reply has the type of the client's last message; the first frame, SET, is text. This is not Twisted's
+    own protocol, which answers pings and gathers fragments before they can be counted.
     """
 
     def __init__(self, connections: Connections, socket: WebSocket, response: bytes, address: str) -> None:

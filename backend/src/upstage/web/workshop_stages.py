@@ -141,7 +141,7 @@ class StageEditor(WorkshopNode):
 
 
 def _free_place(avatars: Iterable[Thing]) -> tuple[float, float]:
-    """Where no avatar of this stage begins, from left to right, the front row first; else the first place."""
+    """The first place, from left to right, front row first, where no avatar begins; else the very first."""
     rows, columns = (175.0, 130.0, 85.0), range(40, int(WIDTH) - 30, 50)
     places = [(float(x), y) for y in rows for x in columns]
     taken = {(x, y) for x, y in places for one in avatars if abs(one.x - x) < 25 and abs(one.y - y) < 25}
