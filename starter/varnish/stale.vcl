@@ -30,7 +30,7 @@ sub vcl_hit {
         set req.http.X-Old = "seen";
         return (restart);
     }
-    # Since Varnish 8.0 a request that has waited gets what the other one got, also an expired object.
+    # Since Varnish 8.0 a request that has waited gets what the other one got, expired or not.
     if (req.http.X-Old == "seen" && obj.http.X-Failed ~ "own|wrote") {
         set req.http.X-Old = "own";
         return (pass);
