@@ -271,9 +271,8 @@ def test_native_mode_sets_every_address() -> None:
         return {name for file in files for name in re.findall(pattern, (REPO / file).read_text(), re.M)}
 
     settings = {setting.name for setting in SETTINGS if setting not in FOR_USERS}
-    presets = {"ADDRESSES", "HOSTS"}
     # For containers; for several caches; for more clients than the memory limits have room for.
     others = {"NAME_SERVERS", "OBSERVE_LOG", "CONNECT_TIMEOUT", "VARNISH_NAME", "CDN", "MACHINES"}
     others |= {"BACKEND_CONNECTIONS"}
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))
-    assert settings - presets - others == native & settings
+    assert settings - others == native & settings

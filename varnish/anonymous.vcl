@@ -5,7 +5,7 @@
 # same for every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that
 # anonymous clients cause, UpStage has only ANONYMOUS_FETCHES in progress at a time; the others wait there, each address in its
 # turn, and get a 503 after 0.8 s (backend/src/upstage/net/lane.py). Varnish then asks once more (upstage_page.vcl). So an
-# identified client gets a page that is in no cache as soon as if there were no crawlers, and a newcomer as soon as if each
+# identified client gets a page that is in no cache as fast as if there were no crawlers, and a newcomer as fast as if each
 # address asked for one page.
 
 sub vcl_recv {
@@ -24,8 +24,8 @@ sub vcl_recv {
     }
 }
 
-# Marks the fetches that may have to wait. A page of which there is an old copy is not one: a client has asked for it before. Nor
-# is a form that is sent: nginx limits those.
+# Marks the fetches that may have to wait: not those of a page with an old copy, which a client has asked for before, nor those
+# of a submitted form, because nginx limits these.
 sub vcl_backend_fetch {
     if (!bereq.http.X-Identified && !bereq.is_bgfetch && !bereq.http.X-Old &&
         (bereq.method == "GET" || bereq.method == "HEAD")) {

@@ -79,7 +79,7 @@ sub vcl_synth {
 }
 
 sub write_report {
-    # What an application of your own has said stays.
+    # The members that an application of your own has sent stay.
     if (resp.http.Cache-Status ~ ".") {
         std.collect(resp.http.Cache-Status);
         set resp.http.Cache-Status = resp.http.Cache-Status + ", " + req.http.Cache-Status;

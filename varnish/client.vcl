@@ -18,5 +18,5 @@ sub vcl_recv {
 }
 
 sub vcl_backend_fetch {
-    unset bereq.http.X-Asked; # a visitor's own words
+    unset bereq.http.X-Asked; # for microcache.vcl alone
 }

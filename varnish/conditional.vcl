@@ -1,5 +1,5 @@
 # Conditional requests, in the order of RFC 9110, 13.2.2. Varnish itself knows one tag in If-None-Match, neither If-Match nor
-# If-Unmodified-Since, and no date after now; it evaluates the rest after this.
+# If-Unmodified-Since, and no date after now; it evaluates the rest afterwards.
 #
 # Only for copies: the backend judges a passed request, whose fields it gets.
 
@@ -52,7 +52,7 @@ sub match_date {
     }
 }
 
-# A 412 has the validators of the current version, so that the client knows which one there is.
+# A 412 has the validators of the current version, so that the client knows what to compare with.
 sub refuse {
     set req.http.X-ETag = resp.http.ETag;
     set req.http.X-Last-Modified = resp.http.Last-Modified;

@@ -1,2 +1,2 @@
 # Empty on purpose. start.sh writes another deployment.vcl, in a folder that vcl_path names first; it includes the files
-# that the deployment needs: handover.vcl; and it declares the backend of each theatre.
+# that the deployment needs, such as handover.vcl, and declares the backend of each theatre.

@@ -3,7 +3,7 @@
 # stores the headers of the first; nginx reads the file from the disk and serves its ranges.
 
 sub vcl_recv {
-    # An empty one tells the backend that the response has variants here.
+    # An empty X-Accel-Media tells the backend that the response has variants here.
     if (!req.http.X-Accel-Media) {
         set req.http.X-Accel-Media = "";
     }
@@ -12,7 +12,7 @@ sub vcl_recv {
 sub vcl_deliver {
     if (resp.http.X-Accel-Redirect) {
         unset req.http.Range;
-        unset resp.http.Accept-Ranges; # nginx says it itself
+        unset resp.http.Accept-Ranges; # nginx sends its own
     }
     # This Vary is for Varnish alone: clients see only one of the variants.
     if (resp.http.Vary == "X-Accel-Media") {

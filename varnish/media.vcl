@@ -9,7 +9,8 @@ sub vcl_recv {
 }
 
 # Without a cookie the backend cannot tailor a response to one user. So even a page whose URL pretends to be a picture
-# (/private.html/x.png) is safe to cache: it was fetched without credentials. The built-in code passes what still has them.
+# (/private.html/x.png) is safe to cache: it was fetched without credentials. The built-in code passes requests that still
+# have them.
 sub vcl_req_cookie {
     if (req.http.X-Media) {
         unset req.http.Cookie;

@@ -1,10 +1,10 @@
 # Responses that nginx may cache until the end of the second, so that a crowd causes one request to Varnish for each
 # file and second.
 #
-# Varnish decides, because only Varnish knows how it got a response. It must be a fresh copy, the same for every client,
-# and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) Its URL must be the one that was
-# asked for: where arguments are dropped, a page has any number of others, and nginx would keep a copy for each. nginx connects to
-# the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
+# Varnish decides, because only Varnish knows how it got a response. The response must be a fresh copy, the same for every client,
+# and small enough for nginx's memory. (Only a copy, because nginx repeats its Cache-Status, "hit".) Its URL must be the one that
+# was asked for: where arguments are dropped, a page has any number of others, and nginx would keep a copy for each. nginx
+# connects to the listeners "nginx" and "nginx-tcp", and stores nothing without this header.
 #
 # "@" and a time: valid until the end of that second. A plain "1" could last for almost two seconds, and an object that
 # the backend has purged must be gone after one.

@@ -18,7 +18,7 @@ sub vcl_backend_response {
     if (beresp.ttl > 24h) {
         set beresp.ttl = 24h;
     }
-    # Expired copies are for when the backend fails, unless it forbids that: then the copy would be wrong, not just old.
+    # Expired copies are for when the backend fails, unless a header forbids that: then the copy would be wrong, not just old.
     set beresp.grace = 24h;
     if (beresp.http.Cache-Control ~ "(?i)(^|[, ])(must|proxy)-revalidate") {
         set beresp.grace = 0s;
@@ -31,7 +31,7 @@ sub vcl_backend_response {
     }
 }
 
-# The built-in code stores none of these.
+# The built-in code stores none of these responses; here each writes its reason into the log.
 sub vcl_beresp_stale {
     if (beresp.ttl <= 0s) {
         std.log("rule: no lifetime");
@@ -54,8 +54,8 @@ sub vcl_beresp_control {
 }
 
 # A response that is not stored leaves a hit-for-miss object behind: for two minutes other requests do not wait for a
-# response they could not share. (An error or a redirect: only until those who wait have woken up.) The first storable response
-# ends it. With grace, every mistyped URL would leave a hit-for-miss object behind for a day.
+# response they could not share. (An error or a redirect: only until the waiting requests have woken up.) The first storable
+# response ends it. With grace, every mistyped URL would leave a hit-for-miss object behind for a day.
 # https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
     if (beresp.status != 200) {

@@ -1,8 +1,8 @@
 // A lesson's page beside a terminal: a button copies each block of commands; coming back from the terminal brings the
 // panel up to date. The page never asks by itself, because its reader watches the requests of this stack.
 
-const SHORTEST = 1000; // ms between two questions: one return fires two events, and nginx keeps its copy for a second
-const LONGEST = 10_000; // ms until a question is given up
+const SHORTEST = 1000; // ms between two requests: one return fires two events, and nginx keeps its copy for a second
+const LONGEST = 10_000; // ms until a request is given up
 const SHOWN = 2000; // ms that a button says what it has done
 
 const announcement = document.getElementById("announcement");

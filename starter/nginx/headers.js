@@ -1,6 +1,6 @@
-// What no directive of nginx can say about a request's headers: which of them are in no list of
-// headers.txt, and the values of those by which copies are kept apart. (`listed` has the lists by
-// header name in lower case: starting.sh writes it, and nginx reads it once, not for each request.)
+// What no nginx directive can find out about a request's headers: which of them no list of
+// headers.txt has, and the values of those by which copies are kept apart. (`listed` has the lists
+// by lower-case header name: starting.sh writes it, and nginx reads it once, not for each request.)
 // https://nginx.org/en/docs/njs/reference.html
 
 import crypto from "crypto";

@@ -23,7 +23,7 @@ name_servers() {
 }
 
 # more_files: a connection is an open file. nginx raises its limit to worker_rlimit_nofile; if the
-# engine allows less, it says so, and keeps this one.
+# engine allows less, it logs that, and keeps the lower limit.
 more_files() {
     # shellcheck disable=SC3045  # dash has these options
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"

@@ -3,7 +3,7 @@
 #     c.ServerApp.trust_xheaders = True
 # Measured with JupyterLab 4.6 (the sign-in page, 3 files, 13 visitors, from an empty cache on): 69 % from copies.
 sub vcl_recv {
-    # They are the same for all, and not secret: the sign-in page needs them, too.
+    # These files are the same for all, and not secret: the sign-in page needs them, too.
     if (req.url ~ "^/static/") {
         unset req.http.Cookie;
     }

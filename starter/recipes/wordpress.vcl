@@ -1,5 +1,5 @@
-# WordPress: pages for visitors are kept for a minute. A saved post purges its page and the first one, and trusts the scheme, with
-# these lines below `<?php` in wp-content/mu-plugins/varnish.php (a plugin that purges more: Proxy Cache Purge):
+# WordPress: pages for visitors are kept for a minute. With these lines below `<?php` in wp-content/mu-plugins/varnish.php it
+# trusts the scheme, and a saved post purges its page and the front page (a plugin that purges more: Proxy Cache Purge):
 #     if (($_SERVER['HTTP_X_FORWARDED_PROTO'] ?? '') === 'https') $_SERVER['HTTPS'] = 'on';
 #     add_action('wp_after_insert_post', function ($id, $post, $update, $old) {
 #         if (in_array('publish', [$post->post_status, $old?->post_status]))

@@ -5,5 +5,5 @@ backend app {
     .path = "/run/web/app.sock";
     .first_byte_timeout = 65s; # nginx gives up after 60
     .between_bytes_timeout = 65s;
-    .max_connections = 150; # each takes two of 400 threads (options); for one more: overflow.vcl
+    .max_connections = 150; # each takes two of 400 threads (options); above that: overflow.vcl
 }

@@ -6,7 +6,7 @@ sub vcl_recv {
         unset req.http.X-Old;
         unset req.http.X-Static;
         unset req.http.Cache-Status;
-        # A list in several lines is one.
+        # A list in several header lines becomes one line.
         std.collect(req.http.Cookie, "; ");
         std.collect(req.http.If-None-Match);
         # CGI programs read it as the variable HTTP_PROXY (https://httpoxy.org).

@@ -2,8 +2,8 @@
 # static files; nothing that is for one person.
 #
 # The files below are one program, read in the order in which a request meets them. A subroutine
-# that stands in several of them runs several times, in this order; then Varnish's own of the same
-# name runs, which passes requests with a password or a cookie:
+# that stands in several of them runs several times, in this order; then Varnish's own subroutine
+# of that name runs, which passes requests with a password or a cookie:
 # https://varnish-cache.org/docs/trunk/users-guide/vcl-built-in-code.html
 
 vcl 4.1;

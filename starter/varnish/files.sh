@@ -2,7 +2,7 @@
 # varnishd does not run as root, so it could not read files that only you may read. It gets a copy.
 copied=/run/varnish
 
-# write_ignored FILE: a sub of VCL, of IGNORE_ARGUMENTS and IGNORE_COOKIES.
+# write_ignored FILE: writes the subroutine that drops IGNORE_ARGUMENTS and IGNORE_COOKIES.
 write_ignored() {
     case $IGNORE_ARGUMENTS$IGNORE_COOKIES in
     *[!][0-9A-Za-z_.*\ -]*)

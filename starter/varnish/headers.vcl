@@ -1,4 +1,4 @@
-# A header that browsers do not send of themselves may change what the application answers, and is
+# A header that browsers do not send by themselves may change what the application answers, and is
 # in no copy's key. nginx names the first one of a request in X-Unusual (../nginx/headers.txt): such
 # a request may be answered by a copy, but what it fetches is for its sender alone. It leaves no
 # copy and no mark, and no other request waits for it.

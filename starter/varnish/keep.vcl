@@ -46,7 +46,7 @@ sub vcl_backend_response {
     std.collect(beresp.http.Vary);
     unset beresp.http.X-Not-Kept;
     # `no-cache` or `max-age=0`, and an ETag: each time the application confirms the copy by a 304.
-    # A client that would have to wait for another one's 304 asks by itself.
+    # A client that would have to wait for another client's 304 asks by itself.
     if (beresp.http.ETag && !bereq.http.Cookie &&
         (beresp.ttl <= 0s || beresp.http.Cache-Control ~ "(?i)no-cache") &&
         beresp.http.Cache-Control ~ "(?i)no-cache|max-age=0") {
@@ -57,8 +57,8 @@ sub vcl_backend_response {
     call keep_it;
 }
 
-# What is for one person, has no lifetime, or would drive everything else out: large files, and
-# streams of unknown length that are not text.
+# Responses that are for one person, have no lifetime, or would displace all other copies: large
+# files, and streams of unknown length that are not text.
 #
 # A page of this kind leaves a mark in place of a copy: for a minute its address passes, so that
 # ranges, If-None-Match and the parts of a stream reach the application and the client. If the
@@ -102,7 +102,7 @@ sub keep_it {
     if (beresp.ttl > 24h) {
         set beresp.ttl = 24h;
     }
-    # An expired copy is for when the application fails (stale.vcl), unless it forbids that.
+    # An expired copy is for when the application fails (stale.vcl), unless a header forbids that.
     set beresp.grace = 24h;
     if (beresp.http.Cache-Control ~ "(?i)(must|proxy)-revalidate" || beresp.ttl < 1ms) {
         set beresp.grace = 0s;

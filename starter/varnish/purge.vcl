@@ -6,7 +6,7 @@
 #   PURGE /         X-Cache-Tags: news, blog   everything with one of these words among its tags
 #
 # BAN means the same. A response gives its tags in X-Cache-Tags, Cache-Tags, Surrogate-Key or xkey,
-# separated by commas or spaces, in one line or several; so does a purge. They are words, no
+# separated by commas or spaces, in one line or several; so does a purge. They are words, not
 # patterns.
 #
 # Allowed on listeners whose names begin with `purge`, which no visitor reaches. An access list of

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts Varnish; with arguments, such as those of `docker compose run varnish`, these instead.
+# Starts Varnish; with arguments, such as those of `docker compose run varnish`, runs these.
 set -eu
 if [ $# -gt 0 ]; then
     exec "$@"

@@ -1,4 +1,4 @@
-// The panels of a dashboard in Grafana's format, drawn from what Prometheus answers. They know the parts of the format that our
+// The panels of a dashboard in Grafana's format, drawn from Prometheus' responses. They know the parts of the format that our
 // dashboards use: tests/test_dashboards.py rejects any others.
 
 import { Refused, SOURCES, ask, latest, lines, slowest } from "./prometheus.js";

@@ -14,7 +14,7 @@ export function offerTrial(button, list) {
   });
 }
 
-// Fill `list` with an element for each response: server, its time, and how it came to answer.
+// Fill `list` with an element for each response: the server, its time, and the outcome.
 async function coldThenWarm(list) {
   const url = `/slow?${Math.random().toString(36).slice(2)}`;
   list.replaceChildren();

@@ -1,8 +1,8 @@
-// Says in the panel of responses what `make break` has broken in this stack; nginx has the note (nginx/sites/fault.conf).
+// Says in the panel of responses what `make break` has broken in this stack; nginx serves the state (nginx/sites/fault.conf).
 
 export const NOTE = "/.nginx/fault";
 const PERIOD = 2000; // milliseconds between two looks, while the panel is open
-const RECENT = 60; // seconds for which a mended fault is still named
+const RECENT = 60; // seconds for which a repaired fault is still named
 
 export function offerFault(dialog, line) {
   let next; // the timer of the next look

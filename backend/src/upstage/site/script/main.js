@@ -25,7 +25,7 @@ import { makeWardrobe } from "./wardrobe.js";
 
 const element = (id) => document.getElementById(id);
 element("lost").remove(); // all scripts are here
-// Crawlers run none, and wait for each other (varnish/anonymous.vcl). Where no such rule is, a cookie would only keep copies away.
+// Identifies a visitor, because crawlers run no scripts (varnish/anonymous.vcl). Elsewhere a cookie would only prevent hits.
 if (document.querySelector('[data-topology="default"]'))
   document.cookie = "upstage_seen=1; path=/; max-age=86400; samesite=lax";
 const elements = (ids) => Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, element(id)]));

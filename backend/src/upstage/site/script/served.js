@@ -30,8 +30,8 @@ const VARNISH = {
   pass: ["upstage", "pass: not for the cache"],
 };
 
-// served(entry) -> {file, station, how, server, milliseconds, bytes}; `server` are milliseconds, null if no server said
-// them; bytes are those that came over the network.
+// served(entry) -> {file, station, how, server, milliseconds, bytes}; `server` is in milliseconds, null if no server
+// stated it; `bytes` counts those that came over the network.
 export function served(entry) {
   const { pathname } = new URL(entry.name);
   const [station, how] = outcome(entry);

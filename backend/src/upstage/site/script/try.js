@@ -111,7 +111,7 @@ async function runScenario() {
   const log = await fetch(`/try/log/${word}`, { credentials: "omit" })
     .then((response) => response.json())
     .catch(() => null);
-  const seen = new Set(); // IDs: a copy of the browser's own has that of the response which it is
+  const seen = new Set(); // IDs: a copy in the browser has the ID of the response that was stored
   lanes.append(...done.map((result, index) => row(result, index + 1, log ?? [], seen)));
   progress.textContent = log
     ? `${done.length} requests; the origin got ${log.length}.`
@@ -120,7 +120,7 @@ async function runScenario() {
 
 // --- The lanes.
 
-// What nginx did, if it did not ask on.
+// What nginx did, if it did not pass the request on.
 const OF_NGINX = { hit: "hit: a copy of this second", error: "its own page: no response", synth: "its own page" };
 
 // varnish(headers, outcome) -> what Varnish did, in the words of `make trace`.

@@ -22,7 +22,7 @@ export function makeUnheard({ log, onWaiting }) {
     if (!lines.length) onWaiting(false);
   }
 
-  // A new connection has the words of all lines. Returns the lines that are not among them: the stage has not had them.
+  // `words` are all lines that a new connection replays. Returns those of the reader's that the stage has not had.
   function lost(words) {
     const said = new Set(words.map(spaced));
     const missing = lines.filter(({ text }) => !said.has(text));
