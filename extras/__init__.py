@@ -1,1 +1,1 @@
-"""Makes this folder a package: otherwise Debian's python3-extras, of the same name, would be imported."""
+"""Makes this folder a package: otherwise Debian's python3-extras, which has this name, would be imported."""

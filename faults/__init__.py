@@ -1,1 +1,1 @@
-"""Faults for a running stack: each file says what breaks, what users see, and what is promised."""
+"""Faults for a running stack: each file describes what breaks, what users see, and what is promised."""

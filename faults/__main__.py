@@ -1,4 +1,4 @@
-"""`make faults`, `make break FAULT=name`, `make mend`: run by bin/fault with the running stack's settings."""
+"""`make faults`, `make break FAULT=name`, `make mend`: bin/fault runs it, with the stack's settings."""
 
 import http.client
 import os
@@ -19,7 +19,7 @@ FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json
 
 
 def main(command: str, name: str = "") -> int:
-    """Run one command; return the exit code."""
+    """Run one command; return its exit code."""
     known = {fault.name: fault for fault in faults()}
     state = read_state(FILE)
     now = known.get(state.random or state.name) if state and not state.mended else None
@@ -39,7 +39,7 @@ def main(command: str, name: str = "") -> int:
             return break_secretly([fault for fault in known.values() if fault.complaint])
         fault = known[name]
         state = State(name, fault.title, fault.users, time.time())
-        write_state(FILE, state)  # first: a command that fails half-way can be undone
+        write_state(FILE, state)  # before the command, so that one that fails half-way can be undone
         fault.run()
         print(
             f"{fault.title}.\n\nUsers see: {fault.users}\nPromised:  {fault.promise}\nLook at:   {fault.look}"
@@ -65,7 +65,7 @@ def main(command: str, name: str = "") -> int:
 
 
 def wait_until_mended() -> None:
-    """Wait until every service is healthy, and visitors get pages that no cache has. Raise FaultError."""
+    """Wait until every service is healthy, and uncached pages are served. Raise FaultError."""
     began = time.monotonic()
     while bash("is_well").returncode or not all(map(answers, (f"/stages/demo?{time.time_ns()}", "/admin/"))):
         if time.monotonic() - began > PATIENCE:
@@ -73,7 +73,7 @@ def wait_until_mended() -> None:
 
 
 def answers(path: str) -> bool:
-    """Whether UpStage answers a visitor, if it runs here (extras/app)."""
+    """Return whether UpStage answers a visitor; True if it does not run here (extras/app)."""
     if "backend" not in running().services():
         return True
     address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1").strip("[]")
@@ -88,16 +88,16 @@ def answers(path: str) -> bool:
 
 
 def visited() -> bool:
-    """Whether nginx has answered a request in the last ten seconds, before the fault or during it."""
+    """Return whether nginx has answered any request in the last ten seconds."""
     try:
         lines = nginx_lines(running().log("nginx", 50).splitlines())
-    except NotRunning:  # nginx is what is broken
+    except NotRunning:  # the fault has stopped nginx
         return True
     return any((line.ended or 0) > time.time() - 10 for line in lines)
 
 
 def break_secretly(drawn_from: list[Fault]) -> int:
-    """Make a fault, and tell the learner nothing but a visitor's complaint."""
+    """Make a fault; tell the learner only a visitor's complaint."""
     fault = secrets.choice(drawn_from)
     write_state(
         FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), random=fault.name)

@@ -18,20 +18,20 @@ class Fault:
 
     name: str
     title: str
-    users: str  # what they see
+    users: str  # what users see during the fault
     promise: str  # what the stack guarantees
-    look: str  # where it can be seen
-    commands: tuple[str, str]  # bash, with the functions of commands.sh: what breaks, and what mends
-    lasts: float  # seconds from one to the other; 0: it mends itself
-    may_fail: frozenset[str]  # kinds of requests; all others must not
+    look: str  # where the fault can be seen
+    commands: tuple[str, str]  # in bash, with commands.sh's functions: one that breaks, one that mends
+    lasts: float  # seconds between the two commands; 0: the fault repairs itself
+    may_fail: frozenset[str]  # kinds of requests that may fail; all others must not
     heals: float  # seconds after the repair, or the fault if it repairs itself, until no request fails
-    loses: str = ""  # what is lost in between
-    complaint: str = ""  # what a visitor writes; with one, a fault can be chosen at random, for lesson 17
+    loses: str = ""  # what the fault loses
+    complaint: str = ""  # a visitor's complaint; a fault that has one can be chosen at random, for lesson 17
     shows: str = ""  # a visitor's command that fails during the fault; it may contain $HTTP_PORT
-    at_most: bool = False  # perhaps nothing fails, for example because a worker had nothing to do
+    at_most: bool = False  # whether it may be that no request fails, for example because a worker was idle
 
     def run(self, mend: bool = False) -> None:
-        """Break the stack, or mend it. Raise FaultError with what the command printed if it fails."""
+        """Break the stack, or mend it. Raise FaultError, with the command's output, if that fails."""
         command = self.commands[mend]
         done = bash(command)
         if done.returncode:
@@ -43,7 +43,7 @@ class FaultError(Exception):
 
 
 def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command with the functions of commands.sh; its errors are in its output."""
+    """Run a command with the functions of commands.sh; its output includes its errors."""
     return subprocess.run(
         ["bash", "-c", f". faults/commands.sh\n{command}"],
         cwd=FOLDER.parent,
@@ -55,12 +55,12 @@ def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def faults() -> list[Fault]:
-    """All faults, by name. Raise FaultError if a file does not describe one."""
+    """Return all faults, by name. Raise FaultError if a file does not describe a fault."""
     return [read(file) for file in sorted(FOLDER.glob("*.toml"))]
 
 
 def read(file: Path) -> Fault:
-    """The fault in a file. Raise FaultError."""
+    """Return the fault in a file. Raise FaultError."""
     try:
         told = tomllib.loads(file.read_text())
         commands = told.pop("break"), told.pop("mend")

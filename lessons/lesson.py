@@ -1,6 +1,6 @@
-"""A lesson as it stands in its folder: README.md, lesson.toml and solution.md; check.py is not read here.
+"""A lesson as written in its folder: README.md, lesson.toml and solution.md; check.py is not read here.
 
-With the standard library alone: the checks, the pages of the site and the teacher's commands all read it.
+It uses only the standard library: the checks, the site's pages and the teacher's commands read it.
 """
 
 import re
@@ -23,12 +23,12 @@ class Lesson:
 
     @property
     def number(self) -> int:
-        """Its number in the course."""
+        """The lesson's number in the course."""
         return int(self.folder.name[:2])
 
     @cached_property
     def page(self) -> str:
-        """README.md."""
+        """The text of README.md."""
         return (self.folder / "README.md").read_text("utf-8")
 
     @property
@@ -42,12 +42,12 @@ class Lesson:
         return self.page.partition("\n")[2].partition("\n## ")[0].strip()
 
     def section(self, heading: str) -> str:
-        """The text below a heading of the second level. Raise KeyError if there is none."""
+        """Return the text below a heading of the second level. Raise KeyError if there is none."""
         return section(self.page, heading)
 
     @property
     def question_text(self) -> str:
-        """The question at its end, without the hint."""
+        """The question at the page's end, without the hint."""
         return self.section("Question").partition("<details>")[0].strip()
 
     @property
@@ -58,21 +58,21 @@ class Lesson:
 
     @cached_property
     def solution(self) -> str:
-        """solution.md: how it is done."""
+        """The text of solution.md: how the lesson is done."""
         return (self.folder / "solution.md").read_text("utf-8")
 
     @cached_property
     def told(self) -> dict[str, Any]:
-        """lesson.toml, with the `choices` of the question, their reasons, and the sentences of `refused`."""
+        """lesson.toml, with the question's `choices`, their reasons, and the sentences of `refused`."""
         return tomllib.loads((self.folder / "lesson.toml").read_text("utf-8"))
 
     def names(self, kind: str) -> frozenset[str]:
-        """What lesson.toml names: changes, changed_rules, restarts or edits (lessons/README.md)."""
+        """Return the names in a list of lesson.toml, such as changes or restarts (lessons/README.md)."""
         return frozenset(self.told.get(kind, ()))
 
     @property
     def changes(self) -> frozenset[str]:
-        """The files that may be changed when it is checked, such as `varnish/media.vcl`."""
+        """The files that may be changed when the lesson is checked, such as `varnish/media.vcl`."""
         return self.names("changes")
 
     @property
@@ -82,19 +82,19 @@ class Lesson:
 
 
 def lessons() -> list[Lesson]:
-    """All lessons, in order."""
-    pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files behind
+    """Return all lessons, in order."""
+    pages = sorted(LESSONS.glob("*/README.md"))  # a renamed lesson leaves a folder with compiled files
     return [Lesson(page.parent) for page in pages if FOLDER.fullmatch(page.parent.name)]
 
 
 def gone() -> dict[int, dict[str, Any]]:
-    """The numbers that are lessons no longer, and where each leads: `lesson`, a number, or `page`, a path."""
+    """Return the numbers of removed lessons, and where each leads: `lesson`, a number, or `page`, a path."""
     leads = tomllib.loads((LESSONS / "gone.toml").read_text("utf-8"))
     return {int(number): lead for number, lead in leads.items()}
 
 
 def section(page: str, heading: str) -> str:
-    """The text of a page below a heading of the second level. Raise KeyError if there is none."""
+    """Return the text of a page below a heading of the second level. Raise KeyError if there is none."""
     found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
     if not found:
         raise KeyError(f"There is no '## {heading}'")
@@ -102,7 +102,7 @@ def section(page: str, heading: str) -> str:
 
 
 def filled(text: str, word: str, ports: dict[str, str]) -> str:
-    """A part of a page with an attempt's word and a stack's ports; an empty word leaves its places."""
+    """Return a part of a page with an attempt's word and a stack's ports; with an empty word, WORD stays."""
     for name, default in PORTS.items():
         text = re.sub(rf"(?<=localhost:){default}\b", ports[name], text)
     return text.replace("WORD", word) if word else text

@@ -1,7 +1,7 @@
-"""The figures of a run: each is kept where it is counted; this module says when all begin and end.
+"""The figures of a run: each is kept where it is counted; this module lets all begin and end together.
 
-Every process counts for itself. A worker sends what it has counted with each report, and the master adds it
-up. So the figures of the whole run are on the master, or in the only process.
+Every process counts for itself. With each report, a worker sends its new counts, and the master adds them up.
+So the figures of the whole run are on the master, or in the only process.
 https://docs.locust.io/en/stable/api.html#locust.event.Events.report_to_master
 """
 
@@ -17,7 +17,7 @@ from verdict.generator import load_of_locust
 
 
 def register(environment: Environment) -> None:
-    """Begin and end with Locust's own statistics, and carry the figures from workers to the master."""
+    """Begin and end with Locust's own statistics; have workers send their figures to the master."""
     events = environment.events
     events.request.add_listener(counters.heard)
     events.test_start.add_listener(begin)
@@ -30,13 +30,13 @@ def register(environment: Environment) -> None:
 
 
 def forget() -> None:
-    """Forget the last run: the next may have another target, or empty caches."""
+    """Forget the last run: the next one may have another target, or empty caches."""
     recorder.clear()  # the measurements of Compare and Capacity
-    counters.forget()  # what the caches did
-    backend_poll.clear()  # the backend's own reports
+    counters.forget()  # the outcomes at the caches
+    backend_poll.clear()  # the backend's reports
     load_of_locust.forget()  # whether Locust was the limit
     seen_files.forget()  # which files the caches must have by now
-    player.rejected.clear()  # sign-ins that the server has rejected
+    player.rejected.clear()  # sign-ins that the server rejected
     chat.lines.clear()  # lines that may still be heard
 
 
@@ -56,6 +56,6 @@ def restart(**_: Any) -> None:
 
 
 def end(**_: Any) -> None:
-    """Stop what runs beside the users."""
+    """Stop the measurements that run beside the users."""
     backend_poll.stop()
     load_of_locust.stop()

@@ -15,14 +15,14 @@ AUDIENCES = ["reloads", "stays"]
 FAIL, COUNT = MISSES = ["fail", "count"]
 YEAR = 365 * 24 * 3600  # seconds
 CONSTANT, POISSON = ARRIVAL_TIMES = ["constant", "poisson"]
-MOST_ARRIVALS = 1000.0  # per second; many processes of Locust together open fewer
+MOST_ARRIVALS = 1000.0  # per second; many processes of Locust together can open fewer
 IGNORE, OBEY = ROBOTS = ["ignore", "obey"]
 MOST_CRAWLED = 10_000.0  # per second
 MOST_ADDRESSES = 60_000
 
 
 def add(parser: LocustArgumentParser) -> None:
-    """Declare the options, in the order of the form; limit three of Locust's own to usable values."""
+    """Declare the options, in the order of the form; limit three of Locust's own options to usable values."""
     own = {action.dest: action for action in parser._actions}
     own["num_users"].type = within(1, 99_999, "whole number", int)
     own["spawn_rate"].type = within(0.001, 99_999)
@@ -39,7 +39,7 @@ def option(parser: LocustArgumentParser, name: str, **more: Any) -> None:
 
 
 def declare_visits(parser: LocustArgumentParser) -> None:
-    """What the simulated users visit, and as whom."""
+    """Declare what the simulated users visit, and with which account."""
     option(
         parser,
         "topology",
@@ -71,7 +71,7 @@ def declare_visits(parser: LocustArgumentParser) -> None:
     )
     option(parser, "chat-rate", type=within(0, 6000), default=2.0, help="chat lines per user and minute")
     option(parser, "player", default="", help="account for the class Player; empty: the stack's own")
-    # No environment variable: the page's source contains the default of every field, a secret one included.
+    # No environment variable: the page's source contains every field's default, even a secret one.
     parser.add_argument(
         "--password",
         default="",
@@ -81,7 +81,7 @@ def declare_visits(parser: LocustArgumentParser) -> None:
 
 
 def declare_rates(parser: LocustArgumentParser) -> None:
-    """Visits and crawlers at a rate of their own."""
+    """Declare the rates of visits and of crawlers' requests."""
     option(
         parser,
         "arrivals",
@@ -122,7 +122,7 @@ def declare_rates(parser: LocustArgumentParser) -> None:
 
 
 def declare_measurements(parser: LocustArgumentParser) -> None:
-    """What a run measures, and for how long."""
+    """Declare what a run measures, and for how long."""
     option(
         parser,
         "misses",
@@ -162,7 +162,7 @@ def declare_measurements(parser: LocustArgumentParser) -> None:
 
 
 def declare_addresses(parser: LocustArgumentParser) -> None:
-    """Ports and names that only the commands of the stack set."""
+    """Declare ports and names that only the stack's commands set."""
     port = within(1, 65_534, "port", int)
     hidden: dict[str, Any] = {"include_in_web_ui": False}
     option(parser, "stage-port", type=port, default=17230, help="port of the stage socket (17230)", **hidden)
@@ -182,7 +182,7 @@ def declare_addresses(parser: LocustArgumentParser) -> None:
 
 
 def topology_list(text: str) -> str:
-    """The text itself, which a field of the form shows. Raise ArgumentTypeError for an unknown name."""
+    """Return the text itself, which the form shows. Raise ArgumentTypeError for an unknown name."""
     try:
         topologies.parse(text)
     except ValueError as error:
@@ -191,7 +191,7 @@ def topology_list(text: str) -> str:
 
 
 def kept_run(text: str) -> str:
-    """The name of a kept run. Raise ArgumentTypeError if it cannot be read."""
+    """Return the name of a kept run. Raise ArgumentTypeError if it cannot be read."""
     try:
         if text:
             baseline.read(baseline.folder_of(text))
@@ -201,7 +201,7 @@ def kept_run(text: str) -> str:
 
 
 def paths_file(text: str) -> str:
-    """The name of a file with paths. Raise ArgumentTypeError if there is none, or no path in it."""
+    """Return the name of a file with paths. Raise ArgumentTypeError if there is no file, or no path in it."""
     try:
         if text:
             walk.paths_of(text)
@@ -213,9 +213,9 @@ def paths_file(text: str) -> str:
 def within(
     least: float, most: float, what: str = "number", kind: Callable[[str], float] = float
 ) -> Callable[[str], float]:
-    """A conversion of text to `kind`. It raises ArgumentTypeError unless that is a number in these limits.
+    """Return a function that converts a text to `kind`, or raises ArgumentTypeError if it exceeds the limits.
 
-    So it rejects NaN and infinity, although `float` accepts words for them.
+    The function also rejects NaN and infinity, for which `float` accepts words.
     """
 
     def convert(text: str) -> float:
@@ -230,7 +230,7 @@ def within(
 
 
 def run_time(text: str) -> int:
-    """Seconds of a whole run. Raise ArgumentTypeError for a text that is no time, and for 0."""
+    """Return the seconds of a run. Raise ArgumentTypeError for a text that is not a time, and for 0."""
     try:
         if 1 <= (seconds := parse_timespan(text)) <= YEAR:
             return seconds

@@ -1,17 +1,18 @@
-"""Lets a class of your own keep its `host`: Locust would give every class the one in LOCUST_HOST, this
-stack."""
+"""Lets each of your own classes keep its `host`: Locust would give all of them the one in LOCUST_HOST, this
+stack.
+"""
 
 from typing import Any
 
 from locust import User
 from locust.env import Environment
 
-OWN = "asked"  # the attribute that keeps a class's own host: Locust writes over `host`
+OWN = "asked"  # the attribute that keeps a class's own host: Locust overwrites `host`
 OURS = ("locustfile", "users.", "locust.")  # the modules of the shipped classes, which have no host
 
 
 def register(environment: Environment) -> None:
-    """Let each class that has a `host` of its own send its requests there."""
+    """Make each class that has a `host` of its own send its requests to that host."""
     for user in classes(environment):
         if (host := own(user)) and OWN not in vars(user):
             setattr(user, OWN, host)
@@ -41,12 +42,12 @@ def classes(environment: Environment) -> list[type[User]]:
 
 
 def asked(environment: Environment, picked: list[type[User]]) -> dict[str, str]:
-    """The host to which each of these classes sends its requests, by the class's name."""
+    """Return the host to which each class sends its requests, by the class's name."""
     return {user.__name__: getattr(user, OWN, environment.host or "") for user in picked}
 
 
 def in_words(environment: Environment, picked: list[type[User]]) -> str:
-    """`http://nginx:8000`; with classes that ask others, `http://nginx:8000, Shopper http://shop.example`."""
+    """Return `http://nginx:8000`, and the others' hosts: `http://nginx:8000, Shopper http://shop.example`."""
     hosts = asked(environment, picked)
     shared = [host for host in [environment.host or ""] if not hosts or host in hosts.values()]
     own = [f"{name} {host}" for name, host in sorted(hosts.items()) if host != environment.host]

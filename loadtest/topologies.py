@@ -1,9 +1,9 @@
 """The topologies of the stack: their names, and the address of each.
 
-The Host header chooses the path of a request (docs/architecture.md). For an application of your own the port
-does: all three paths send the Host of its visitors, because an application may redirect other names.
+The Host header chooses the path of a request (docs/architecture.md). For an application of your own, the port
+does: requests on all three paths have its visitors' Host, because an application may redirect other names.
 
-`LOADTEST_THEATRES`: names of further theatres, separated by spaces; the host name of each is NAME.localhost.
+`LOADTEST_THEATRES`: names of further theatres, separated by spaces; their host names are NAME.localhost.
 `LOADTEST_APP`: the names of an application of your own (extras/app), separated by spaces;
 `LOADTEST_HTTP_PORT`: the port of its visitors.
 """
@@ -25,19 +25,19 @@ MOST = 20  # in one comparison
 
 
 def hosts() -> list[str]:
-    """The host names that can be chosen."""
+    """Return the host names that can be chosen."""
     theatres = os.environ.get("LOADTEST_THEATRES", "").split()
     apps = APPS if os.environ.get("LOADTEST_APP") else ()
     return [*CORE, *(f"{name}.localhost" for name in theatres), *apps]
 
 
 def name(host: str) -> str:
-    """The short name of a topology: `default`, or the host name without `.localhost`."""
+    """Return the short name of a topology: `default`, or the host name without `.localhost`."""
     return "default" if host == DEFAULT else host.removesuffix(".localhost")
 
 
 def parse(text: str) -> list[str]:
-    """The host names in a list separated by commas or spaces. Raise ValueError for an unknown name."""
+    """Return the host names in a list separated by commas or spaces. Raise ValueError for an unknown name."""
     known = {name(host): host for host in hosts()} | {host: host for host in hosts()}
     known["upstage"] = DEFAULT
     words = text.replace(",", " ").split()
@@ -49,7 +49,7 @@ def parse(text: str) -> list[str]:
 
 
 def app_host() -> str:
-    """The Host of your own application's visitors: its first name that is no pattern, with the port."""
+    """Return the Host of your own application's visitors: its first name without a pattern, with the port."""
     names = os.environ.get("LOADTEST_APP", "").split()
     name = next((name for name in names if "*" not in name and not name.startswith(".")), APP)
     port = os.environ.get("LOADTEST_HTTP_PORT", "80")
@@ -57,17 +57,17 @@ def app_host() -> str:
 
 
 def sets_cookie(host: str) -> bool:
-    """Whether the script of a stage sets a visitor's cookie there: on the default host, and in theatres."""
+    """Return whether a stage's script sets a visitor's cookie: on the default host, and in theatres."""
     return host not in (*CORE[1:], *APPS)
 
 
 def by_name(host: str) -> bool:
-    """Whether nginx knows this topology by its Host header alone; the others have ports of their own."""
+    """Return whether nginx knows this topology by its Host header; the others have ports of their own."""
     return host not in (DIRECT, APP_ALONE, APP_NGINX)
 
 
 def base_url(target: str, host: str, direct_port: int, app_port: int) -> str:
-    """The URL of a topology, if `target` is that of nginx. Some have ports of their own."""
+    """Return the URL of a topology; `target` is nginx's URL. Some topologies have ports of their own."""
     port = {DIRECT: direct_port, APP_ALONE: app_port, APP_NGINX: app_port + 1}.get(host)
     if port is None:
         return target
@@ -76,13 +76,13 @@ def base_url(target: str, host: str, direct_port: int, app_port: int) -> str:
 
 
 def stage_port(host: str, core: int) -> int:
-    """The port of a topology's stage socket: theatres follow the core, in the order of the list."""
+    """Return the port of a topology's stage socket: theatres follow the core, in the order of the list."""
     return core if host in CORE else core + 1 + hosts().index(host) - len(CORE)
 
 
 def metrics_host(host: str) -> str | None:
-    """The host name under which nginx serves the metrics of a topology's backend; None if it has none."""
+    """Return the host name under which nginx serves the metrics of a topology's backend; None if none."""
     if host in APPS:
         return None
-    # Only the backend speaks HTTP on `direct`, and it serves its metrics on another port.
+    # On `direct`, the backend serves HTTP itself, and its metrics on another port.
     return DEFAULT if host == DIRECT else host

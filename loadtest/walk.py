@@ -9,20 +9,20 @@ from urllib.parse import urlsplit
 MOST = 100_000  # paths
 MOST_BYTES = 200_000_000  # of a file
 MINE = Path(__file__).parent / "mine"
-# nginx's, Apache's and our own log have the request in quotation marks.
+# In access logs of nginx, Apache and this project's nginx, the request is in quotation marks.
 LOGGED = re.compile(r'"(GET|[A-Z]+) (/\S*) HTTP/[\d.]+"')
 PATH = re.compile(r"/[!-~]*")
 
 
 def read(file: Path) -> list[str]:
-    """The paths with their queries, in order; one that is there twice is walked twice as often.
+    """Return the paths with their queries, in order; a path that occurs twice is requested twice as often.
 
-    A line is a path, an address, whose path is taken, or a line of an access log, of which the GETs count.
-    Empty lines and those that begin with # do not. A HAR file is what a browser's developer tools save: the
-    GETs to the host of its first request. Raise ValueError if there is no path, or a line that is none of
-    these; OSError if the file cannot be read. No error quotes the file, which may be a secret one.
+    A line is a path; an address, whose path counts; or a line of an access log, if it has a GET. Empty lines
+    and lines that begin with # are ignored. A HAR file is saved by a browser's developer tools: the GETs to
+    the host of its first request count. Raise ValueError if there is no path, or another kind of line;
+    OSError if the file cannot be read. No error quotes the file, which may be secret.
     """
-    if not file.is_file():  # a device would be read for ever, and a pipe waited for
+    if not file.is_file():  # reading a device would never end, and a pipe would block
         raise ValueError(f"{file.name} is not a file")
     with file.open("rb") as opened:
         content = opened.read(MOST_BYTES + 1)
@@ -36,9 +36,9 @@ def read(file: Path) -> list[str]:
 
 
 def file_of_page(name: str) -> str:
-    """The file in mine/ that the form of Locust's page names. Raise ValueError if it would be elsewhere.
+    """Return the file in mine/ that Locust's form names. Raise ValueError if it would be elsewhere.
 
-    A command can name any file; the page cannot, because other people reach it.
+    A command can name any file; the form cannot, because other people can reach it.
     """
     file = (MINE / name).resolve()
     if not file.is_relative_to(MINE.resolve()):
@@ -48,12 +48,12 @@ def file_of_page(name: str) -> str:
 
 @cache
 def paths_of(file: str) -> list[str]:
-    """What `read` finds in a file, once for the option's check and for all users of a process."""
+    """Return the paths that `read` finds, read once for the option's check and all users of a process."""
     return read(Path(file))
 
 
 def of_har(text: str) -> list[str]:
-    """The paths of a HAR file (https://w3c.github.io/web-performance/specs/HAR/Overview.html)."""
+    """Return the paths of a HAR file (https://w3c.github.io/web-performance/specs/HAR/Overview.html)."""
     try:
         requests = [entry["request"] for entry in json.loads(text)["log"]["entries"]]
         urls = [urlsplit(request["url"]) for request in requests if request["method"] == "GET"]
@@ -63,7 +63,7 @@ def of_har(text: str) -> list[str]:
 
 
 def of_lines(text: str) -> list[str]:
-    """The paths of a list, or of a log."""
+    """Return the paths of a list or of a log."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.strip()
@@ -83,5 +83,5 @@ def of_lines(text: str) -> list[str]:
 
 
 def path_of(path: str, query: str) -> str:
-    """Both together, without the fragment, which no browser sends."""
+    """Return path and query together, without the fragment, which no browser sends."""
     return (path or "/") + (f"?{query}" if query else "")

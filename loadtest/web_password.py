@@ -1,9 +1,9 @@
 """The account of Locust's web UI, and whether the web UI requires it.
 
-    python web_password.py      prints name and password; nothing if no login is required
+    python web_password.py      prints the name and the password, or nothing if no login is required
 
 A login is required if other machines can reach the web UI, or if `LOCUST_WEB_USERNAME` or
-`LOCUST_WEB_PASSWORD` is set. The default name is `locust`; without a password one is generated and kept.
+`LOCUST_WEB_PASSWORD` is set. The default name is `locust`; if no password is set, one is generated and kept.
 """
 
 import os
@@ -11,18 +11,18 @@ import secrets
 from ipaddress import ip_address
 from pathlib import Path
 
-# In the container /var/tmp is a volume.
+# In the container, /var/tmp is a volume.
 KEPT_IN = Path("/var/tmp/locust-web-password")  # noqa: S108  # _kept checks whose it is
 
 
 def is_required(web_host: str) -> bool:
-    """Whether the web UI on `web_host`, or for a container published on `BIND_ADDR`, requires a login."""
+    """Return whether the web UI on `web_host`, or for a container on `BIND_ADDR`, requires a login."""
     chosen = os.environ.get("LOCUST_WEB_USERNAME") or os.environ.get("LOCUST_WEB_PASSWORD")
     return bool(chosen) or not is_loopback(os.environ.get("BIND_ADDR") or web_host)
 
 
 def is_loopback(address: str) -> bool:
-    """Whether only this machine reaches a listener on `address`; an empty one means all addresses."""
+    """Return whether only this machine reaches a listener on `address`; an empty one means all addresses."""
     try:
         return address == "localhost" or ip_address(address.strip("[]")).is_loopback
     except ValueError:
@@ -35,7 +35,7 @@ def account() -> tuple[str, str]:
 
 
 def _kept() -> str:
-    """The generated password, created at the first call. Raise RuntimeError if the file is not ours."""
+    """Return the generated password, made at the first call. Raise RuntimeError if another user owns it."""
     path = Path(os.environ.get("LOCUST_WEB_PASSWORD_FILE") or KEPT_IN)
     try:
         # Every user may write to /var/tmp, so another user could place a known password there.

@@ -1,11 +1,11 @@
-"""Says in a few words which server answered a request, and why it did not come from the cache."""
+"""Describes which server answered a request, and why the response did not come from the cache."""
 
 from dataclasses import dataclass
 
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-# What nginx logs as `answered` (nginx/logging/outcome.conf) for requests that Varnish's log does not have.
+# nginx's `answered` (nginx/logging/outcome.conf) for requests that are not in Varnish's log.
 BY_NGINX = {
     "nginx:hit": "nginx has a copy of this second",
     "nginx:disk": "nginx reads the file",
@@ -20,10 +20,10 @@ BY_NGINX = {
 
 @dataclass(frozen=True)
 class Explained:
-    """A request in a few words; the times are in seconds, None if there was none or it is not known."""
+    """A request in a few words; the times are in seconds, None if there is none or it is not known."""
 
     server: str  # nginx, varnish or backend
-    outcome: str  # in the last cache on the way
+    outcome: str  # at the last cache on the way
     why: str = ""
     total: float | None = None
     backend: float | None = None
@@ -43,12 +43,12 @@ def explain(line: Line, seen: Request | None) -> Explained:
 
 
 def of_varnish(line: Line) -> bool:
-    """Whether Varnish must have logged the request too."""
+    """Return whether Varnish must have logged the request, too."""
     return line.answered not in BY_NGINX or (line.answered == "nginx:disk" and "varnish" in line.cache)
 
 
 def by_varnish(seen: Request) -> list[str]:
-    """Why a request was not a hit; for a hit, its parts."""
+    """Return the reasons why a request was not a hit; for a hit, its parts."""
     reasons = {
         "stale": lambda: [expired(seen)],
         "miss": lambda: [absent(seen), kept(seen)],
@@ -66,7 +66,7 @@ def by_varnish(seen: Request) -> list[str]:
 
 
 def expired(seen: Request) -> str:
-    """Why the copy that answered was a stale one."""
+    """Return why the copy that was served was stale."""
     ago = f"expired {-seen.remaining:.0f} s ago"
     if not seen.fetches:
         return f"{ago}; another request fetches"
@@ -79,7 +79,7 @@ def _abandoned_error(fetch: Transaction) -> bool:
 
 
 def absent(seen: Request) -> str:
-    """Why no copy could answer."""
+    """Return why no copy could be served."""
     if seen.client.all("HitMiss"):
         return "the last response could not be stored"
     if seen.client.all("ExpBan"):
@@ -88,7 +88,7 @@ def absent(seen: Request) -> str:
 
 
 def kept(seen: Request) -> str:
-    """For how long the response is stored, or why it is not."""
+    """Return for how long the response is stored, or why it is not stored."""
     if seen.lifetime:
         return f"kept for {seen.lifetime} s"
     rules = seen.fetches[-1].rules if seen.fetches else []
@@ -96,7 +96,7 @@ def kept(seen: Request) -> str:
 
 
 def answered(fetch: Transaction) -> str:
-    """What a backend's response said, and when; empty if there was none."""
+    """Return the status, delay and Cache-Control of a backend's response; empty if there was none."""
     status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
     said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
     after = (fetch.until("Beresp") or 0) * 1000
@@ -105,9 +105,9 @@ def answered(fetch: Transaction) -> str:
 
 
 def stored(seen: Request, fetch: Transaction) -> str:
-    """For how long the response to a fetch is kept as a copy; empty if nothing decided that.
+    """Return for how long the response to a fetch is kept as a copy; empty if nothing decided that.
 
-    A response that is not stored has a lifetime too: until it ends, requests for it go to the backend in
+    A response that is not stored has a lifetime, too: until it ends, requests for it go to the backend in
     parallel, because they could not share a response.
     """
     if "BACKEND_RESPONSE" not in fetch.calls or "BACKEND_ERROR" in fetch.calls:
@@ -127,7 +127,7 @@ def stored(seen: Request, fetch: Transaction) -> str:
 
 
 def passed(seen: Request) -> str:
-    """Why a request was not looked up, or why the object found was not used."""
+    """Return why a request was not looked up, or why the object that was found was not used."""
     if seen.client.all("HitPass"):
         return "the last response was not kept"
     return "; ".join(seen.client.rules) or "a rule of the VCL"

@@ -3,8 +3,8 @@
     python -m logs.reached REPORT
 
 REPORT is the report.json of Locust's comparison (loadtest/results/report.py). The reasons are those that
-Varnish has logged for the requests of its last measurement, through nginx and Varnish. Exit status 1 if that
-row is missing, or if more than a tenth of its requests did not end with 2xx.
+Varnish has logged for requests of the last measurement, the one through nginx and Varnish. The exit status is
+1 if that row is missing, or if more than a tenth of its requests did not end with 2xx.
 """
 
 import json
@@ -20,9 +20,9 @@ from .explaining import by_varnish
 from .varnishlog import Request, requests
 
 CACHED = "app"  # the topology with nginx and Varnish
-WRONG = 0.1  # share of requests that may end otherwise than with 2xx
-LEAST = 0.01  # share of a reason that is worth a line
-NAMED = 3  # paths for each reason
+WRONG = 0.1  # share of requests that may end with another status than 2xx
+LEAST = 0.01  # a reason with a smaller share of the requests gets no line
+NAMED = 3  # paths that are listed for each reason
 
 
 def main(report: Path) -> int:
@@ -42,12 +42,12 @@ def main(report: Path) -> int:
 
 
 def wrong(measured: Mapping[str, Any]) -> str:
-    """Return how requests ended, if too many failed for a row to say anything about a cache; else empty."""
+    """Return how requests ended, if too many failed to tell anything about a cache; else empty."""
     total = sum(row["num_requests"] for row in measured["rows"])
     if not total:
         return "no request was made"
     ended: Counter[str] = Counter()
-    for record in measured["caches"]:  # one for each row
+    for record in measured["caches"]:  # one for each row of the table
         if record["tier"] == "status":
             ended[record["outcome"]] += record["answers"]
     ended["no answer"] = total - ended.total()
@@ -62,12 +62,12 @@ def wrong(measured: Mapping[str, Any]) -> str:
 
 
 def why(seen: Sequence[Request], began: float, ended: float) -> Iterator[str]:
-    """A line for each reason why requests reached the application, the most frequent first."""
+    """Yield a line for each reason why requests reached the application, the most frequent first."""
     paths: dict[str, Counter[str]] = defaultdict(Counter)
     fetched = {fetch.xid: one for one in seen for fetch in one.fetches}
     for one in seen:
         if began <= one.client.began <= ended and any(fetch.reason != "bgfetch" for fetch in one.fetches):
-            first = one  # or, if it met a mark, the one whose response left it, maybe in the warm-up
+            first = one  # or, at a hit-for-miss mark, the request that left it, perhaps during the warm-up
             while mark := first.client.first("HitPass") or first.client.first("HitMiss"):
                 if (number := int(mark.split()[0])) not in fetched:
                     break

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-# nginx/logging/access.conf has the format, nginx/sites/classic.localhost.conf that of 2011.
+# nginx/logging/access.conf has the format, nginx/sites/classic.localhost.conf the format of 2011.
 NGINX = re.compile(
     r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
     r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s answered=(?P<answered>\S+) cache="(?P<cache>[^"]*)" '
@@ -28,20 +28,20 @@ class Line:
     method: str
     url: str
     status: int
-    bytes: int  # of the body
+    bytes: int  # bytes of the body
     id: str  # X-Request-Id
     protocol: str = ""  # nginx only: HTTP/1.1 or HTTP/2.0
     host: str = ""  # nginx only
     answered: str = ""  # nginx only: server:outcome (nginx/logging/outcome.conf)
-    cache: str = ""  # nginx only: the Cache-Status that was sent; the log of classic.localhost does not say
+    cache: str = ""  # nginx only: the Cache-Status that was sent; absent from the log of classic.localhost
     visitor: str = ""  # nginx only: anonymous, identified or personal (nginx/caching/micro_cache.conf)
-    seconds: float | None = None  # how long it took; the log of classic.localhost does not say
-    ended: float | None = None  # seconds since 1970; that log does not say this either
-    span: str = ""  # nginx's own span in the trace `id`; the access log does not say
+    seconds: float | None = None  # how long the request took; absent from the log of classic.localhost
+    ended: float | None = None  # seconds since 1970; absent from the log of classic.localhost
+    span: str = ""  # nginx's own span in the trace `id`; absent from the access log
     parent: str = ""  # the span that sent the request
     flags: str = "00"  # 01: the trace is kept
-    traced: str = ""  # why nginx reports it: failed, slow or drawn
-    # backend only: what it waited for, and when each wait began and ended, in ms after the beginning
+    traced: str = ""  # why nginx reports it: failed, slow, or drawn at random
+    # backend only: each step's name, and when the wait for it began and ended, in ms after the request began
     steps: Mapping[str, tuple[float, float]] = field(default_factory=dict, hash=False)
 
     @property
@@ -51,8 +51,8 @@ class Line:
 
 
 def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
-    """The requests in nginx's log; those to classic.localhost have no times, because the format of 2011 has
-    only seconds. Other lines are left out.
+    """Yield the requests in nginx's log; requests to classic.localhost have no times, because the format of
+    2011 has whole seconds only. Other lines are left out.
     """
     kinds = {"status": int, "bytes": int, "seconds": float, "ended": float}
     for line in log:
@@ -61,9 +61,9 @@ def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
 
 
 def backend_lines(log: Iterable[str]) -> Iterator[Line]:
-    """The requests in the backend's log; other lines are left out."""
+    """Yield the requests in the backend's log; other lines are left out."""
     for entry in _entries(log):
-        if "request_id" in entry:  # health checks have none
+        if "request_id" in entry:  # lines of health checks have none
             method, url, status, size = (entry[name] for name in ("method", "path", "status", "bytes"))
             yield Line(
                 method,
@@ -79,7 +79,7 @@ def backend_lines(log: Iterable[str]) -> Iterator[Line]:
 
 
 def _entries(log: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The lines that are JSON objects with a time."""
+    """Yield the lines that are JSON objects with a time."""
     for line in log:
         with suppress(ValueError):
             entry = json.loads(line)

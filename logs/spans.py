@@ -1,7 +1,7 @@
 """A request as a tree of spans, from the logs of nginx, Varnish and the backend.
 
-`make trace` prints it, the live page draws it, and a collector of OpenTelemetry gets it. Times are in seconds
-since 1970, as the logs have them.
+`make trace` prints it, the live page draws it, and an OpenTelemetry collector gets it. Times are in seconds
+since 1970, as in the logs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,35 +11,35 @@ from .explaining import BY_NGINX, answered, by_varnish, kept, stored
 from .serverlogs import Line
 from .varnishlog import Request, Transaction
 
-# What a fetch is for, by the word in its record `Begin`.
+# The purpose of a fetch, by the word in its record `Begin`.
 FETCHES = {"bgfetch": "fetch in the background", "pass": "fetch for this client", "retry": "fetch again"}
 WIDTH = 40  # columns of the bars that `lines` draws
 
 
 @dataclass
 class Span:
-    """One piece of work of a server, and the work that it caused. `id`: a `span-id` of the W3C."""
+    """One piece of work of a server, and the pieces that it caused. `id`: a `span-id` of the W3C."""
 
     service: str
     name: str
     began: float
     ended: float
     id: str
-    facts: dict[str, str | int] = field(default_factory=dict)  # OpenTelemetry's names, and ours
+    facts: dict[str, str | int] = field(default_factory=dict)  # names of OpenTelemetry, and our own
     failed: bool = False
-    behind: bool = False  # its parent did not wait for it
+    behind: bool = False  # whether its parent did not wait for it
     spans: list["Span"] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)  # why it did what it did, for people
+    notes: list[str] = field(default_factory=list)  # the reasons for its outcome, for people
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Span"]]:
-        """This span and all below it, in the order of their beginnings, each with its depth."""
+        """Yield this span and all below it, in the order of their beginnings, each with its depth."""
         yield depth, self
         for span in sorted(self.spans, key=lambda each: (each.began, -each.ended)):
             yield from span.walk(depth + 1)
 
 
 def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
-    """The tree of a request: nginx's line, which has its times, above what Varnish and the backend logged."""
+    """Return a request's tree: nginx's line, which has its times, above the records of the other servers."""
     assert line.ended is not None
     assert line.seconds is not None
     facts: dict[str, str | int] = {
@@ -57,13 +57,13 @@ def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
     root.notes = [why] if why else []
     root.spans = [in_varnish(request) for request in seen]
     alone = attach([root], backend)
-    if not line.span:  # the access log has none: pages that no other span asked for are put below the root
+    if not line.span:  # the access log has no spans: pages without a parent span are put below the root
         root.spans += alone
     return root
 
 
 def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
-    """Put each page of the backend below the span that asked for it; return those without such a span."""
+    """Put each page of the backend below the span that requested it; return the pages without such a span."""
     made = {span.id: span for root in roots for _, span in root.walk()}
     alone: list[Span] = []
     for line in backend:
@@ -73,8 +73,8 @@ def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
 
 
 def in_varnish(request: Request) -> Span:
-    """A request in Varnish: its restarts, its fetches, and the parts of its page. What a transaction caused
-    stands below it.
+    """Return a request in Varnish: its restarts, its fetches, and the parts of its page. Each transaction has
+    below it those that it caused.
     """
     by_number: dict[int, Span] = {}
     top = by_number[request.client.xid] = _transaction(request.client, request.outcome)
@@ -84,7 +84,7 @@ def in_varnish(request: Request) -> Span:
     reasons = by_varnish(request)
     if reasons:
         top.facts["proscenium.why"] = "; ".join(reasons)
-    top.notes = [reason for reason in reasons if reason != kept(request)]  # the fetch says this more exactly
+    top.notes = [reason for reason in reasons if reason != kept(request)]  # the fetch's own is more exact
     if request.outcome == "hit" and request.remaining > 0:
         top.notes.insert(0, f"a copy that stays fresh for {request.remaining:.0f} s")
     for each in request.restarts:
@@ -109,7 +109,7 @@ def in_varnish(request: Request) -> Span:
 
 
 def _transaction(transaction: Transaction, name: str) -> Span:
-    """Return a transaction, and below it what it waited for: another request's fetch of the same object."""
+    """Return a transaction, with its wait below it: for another request's fetch of the same object."""
     span = Span("varnish", name, transaction.began, transaction.ended, f"{transaction.xid:016d}")
     for stamp in transaction.all("Timestamp"):
         event, at, _, since = stamp.split()
@@ -120,8 +120,7 @@ def _transaction(transaction: Transaction, name: str) -> Span:
 
 
 def in_backend(line: Line) -> Span:
-    """Return the span of a page of the backend, and below it what the page waited for: its turn, the
-    database."""
+    """Return the span of a page of the backend, with its waits below it: for its turn, for the database."""
     assert line.ended is not None
     assert line.seconds is not None
     began, parent = line.ended - line.seconds, line.parent or line.id[-16:]
@@ -134,13 +133,14 @@ def in_backend(line: Line) -> Span:
 
 
 def _below(id: str, place: int) -> str:
-    """Return an id for a span that has none in the logs: the id of the span above it, with another first
-    digit."""
+    """Return an ID for a span without one in the logs: the ID of the span above it, with a different first
+    digit.
+    """
     return f"{int(id, 16) ^ place << 60:016x}"
 
 
 def lines(root: Span) -> Iterator[str]:
-    """The tree as text: what, a bar on the time of the whole, when it began and how long it took; and why."""
+    """Yield the tree as text: each span's name, a bar, its beginning and its duration; then the reasons."""
     all = list(root.walk())
     end = max(span.ended for _, span in all)
     scale = WIDTH / max(end - root.began, 0.001)

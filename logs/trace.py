@@ -22,18 +22,18 @@ from .varnishlog import Request, requests
 
 URL = re.compile(r"(?:http://([^/:]+)(?::(\d+))?)?(/\S*)")
 SHOWN = ("Cache-Status", "Server-Timing", "Age", "Location")  # the headers that describe the outcome
-ASKED = re.compile("backend:|varnish:(stale|error)")  # the outcomes for which a backend was asked
+ASKED = re.compile("backend:|varnish:(stale|error)")  # the outcomes of requests that reached a backend
 FLUSHED = 1.5  # seconds: nginx writes its log once a second
 TITLE = f"\n{'when':<84} after     for"
 BOLD, OFF = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
 
 
 class Refused(Exception):
-    """The request cannot be made; the text says what to type."""
+    """The request cannot be made; the message says what to type."""
 
 
 def parse(url: str, http_port: int, web_port: int) -> tuple[str, int, str]:
-    """Host, port and path; the port is one of the two. Raise Refused unless it is a URL of the stack."""
+    """Return host, port and path; the port is one of the two. Raise Refused unless it is a stack's URL."""
     found = URL.fullmatch(url)
     if not found:
         site = f"http://classic.localhost:{http_port}/media/fox.svg"
@@ -49,7 +49,7 @@ def ask(address: str, host: str, port: int, path: str, header: str) -> tuple[str
     text = "\r\n".join([*lines, *filter(None, [header]), "", ""])
     with socket.create_connection((address, port)) as connection:
         connection.sendall(text.encode(errors="surrogateescape"))
-        # Reads to the end, or the logs would say that the client closed early.
+        # Reads to the end; otherwise the logs would say that the client closed early.
         response = io.BytesIO(b"".join(iter(lambda: connection.recv(65536), b"")))
     return response.readline().decode("latin-1").strip(), parse_headers(response)
 
@@ -60,7 +60,7 @@ def show(title: str, lines: Iterable[str]) -> None:
 
 
 def logged(service: str, word: str) -> list[str]:
-    """The lines with this word in a service's log."""
+    """Return the lines with this word in a service's log."""
     return [line for line in running().log(service).splitlines() if word in line]
 
 
@@ -79,19 +79,19 @@ def main() -> None:
 
 
 def earlier(identity: str) -> Line | None:
-    """The request in nginx's log."""
+    """Return the request in nginx's log."""
     return next(nginx_lines(logged("nginx", f"id={identity}")), None)
 
 
 def in_varnishlog(identity: str) -> list[Request]:
-    """What Varnish's log has of a request. Raise NotRunning."""
+    """Return the request in Varnish's log. Raise NotRunning."""
     by_id = f'ReqHeader:X-Request-Id eq "{identity}"'
     return requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
 
 
 def follow_from_elsewhere(identity: str) -> None:
-    """Print what Varnish and the backend have of a request that came to another machine's nginx, or whose
-    line is gone. Raise Refused if they have nothing.
+    """Print the records of Varnish and the backend about a request that came to another machine's nginx, or
+    that nginx's log no longer has. Raise Refused if there are none.
     """
     roots = [in_varnish(request) for request in in_varnishlog(identity)]
     services = [*os.environ["THEATRES"].split(), *os.environ["BACKENDS"].split()]
@@ -105,8 +105,8 @@ def follow_from_elsewhere(identity: str) -> None:
 
 
 def make() -> Line | None:
-    """Make the request, and print the response; return it as nginx's log has it, or None if it has no id, as
-    a malformed request has none. Raise Refused.
+    """Make the request, and print the response; return the request as nginx logged it, or None if it has no
+    ID because it is malformed. Raise Refused.
     """
     given = os.environ
     web_port = int(given["WEB_PORT"])
@@ -130,7 +130,7 @@ def make() -> Line | None:
 
 
 def follow(line: Line) -> None:
-    """Print what each server did with a request, as a tree with the reasons; then what the logs lack."""
+    """Print what each server did with a request, as a tree with reasons; then print what the logs lack."""
     missing = []
     found: list[Request] = []
     other = re.match(r"varnish-(\d[\d.]+);", line.cache)
@@ -139,7 +139,7 @@ def follow(line: Line) -> None:
     else:
         try:
             found = in_varnishlog(line.id)
-        except NotRunning as error:  # perhaps this is why the user asks
+        except NotRunning as error:  # perhaps this is the reason for the command
             missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
         if not found and not missing and of_varnish(line):
             missing.append("varnish: its log no longer has the request")
@@ -163,7 +163,7 @@ def follow(line: Line) -> None:
 
 
 def backends_of(line: Line) -> list[str]:
-    """The services of this machine whose logs may have the request."""
+    """Return the services of this machine whose logs may have the request."""
     theatre = line.host.partition(".")[0]
     return [theatre] if theatre in os.environ["THEATRES"].split() else os.environ["BACKENDS"].split()
 

@@ -1,4 +1,4 @@
-"""Varnish's log in shared memory, as `varnishlog -g request` prints it: no header can forge it.
+"""Varnish's log in shared memory, as `varnishlog -g request` prints it; no header can forge its lines.
 
 https://varnish-cache.org/docs/7.7/reference/vsl.html
 """
@@ -14,22 +14,22 @@ RECORD = re.compile(r"^-[-\d]*\s+(\w+)\s*(.*)$")
 
 @dataclass
 class Transaction:
-    """One request or fetch: its records in the order in which they were written."""
+    """One request or fetch: its records, in the order in which they were written."""
 
     kind: str  # Request or BeReq
     xid: int
     records: list[tuple[str, str]] = field(default_factory=list)
 
     def all(self, tag: str) -> list[str]:
-        """The values of all records of that kind."""
+        """Return the values of all records of a kind."""
         return [value for name, value in self.records if name == tag]
 
     def first(self, tag: str) -> str:
-        """The value of the first record of that kind, or an empty string."""
+        """Return the value of the first record of a kind, or an empty string."""
         return next(iter(self.all(tag)), "")
 
     def header(self, name: str, tag: str = "ReqHeader") -> str:
-        """A header as it arrived, or an empty string: VCL may change it later."""
+        """Return a header as it arrived, or an empty string; VCL may have changed it later."""
         for value in self.all(tag):
             found, _, text = value.partition(":")
             if found.lower() == name.lower():
@@ -38,41 +38,41 @@ class Transaction:
 
     @property
     def reason(self) -> str:
-        """Why the transaction began: rxreq, restart, fetch, pass, bgfetch, esi."""
+        """Why the transaction began: rxreq, restart, fetch, pass, bgfetch or esi."""
         return self.first("Begin").split()[2]
 
     @property
     def caused_by(self) -> int:
-        """The number of the transaction that caused this one; for a client's first, of its connection."""
+        """The number of the transaction that caused this one; for a client's first, of the connection."""
         return int(self.first("Begin").split()[1])
 
     @property
     def calls(self) -> list[str]:
-        """The subroutines of the VCL that ran, such as RECV, HASH, HIT, DELIVER."""
+        """The VCL subroutines that ran, such as RECV, HASH, HIT, DELIVER."""
         return self.all("VCL_call")
 
     @property
     def rules(self) -> list[str]:
-        """The rules of the VCL that decided, in their own words: std.log("rule: ...")."""
+        """The rules of the VCL that decided, as they log themselves: std.log("rule: ...")."""
         return [value[6:] for value in self.all("VCL_Log") if value.startswith("rule: ")]
 
     @property
     def began(self) -> float:
-        """Seconds since 1970."""
+        """When it began, in seconds since 1970."""
         return float(self.first("Timestamp").split()[1])
 
     @property
     def ended(self) -> float:
-        """Seconds since 1970."""
+        """When it ended, in seconds since 1970."""
         return float(self.all("Timestamp")[-1].split()[1])
 
     @property
     def last_ttl(self) -> list[str]:
-        """The words of the last TTL record, such as VCL 120 10 0 1795317222 cacheable, or nothing."""
+        """The words of the last TTL record, such as VCL 120 10 0 1795317222 cacheable; perhaps none."""
         return (self.all("TTL") or [""])[-1].split()
 
     def until(self, event: str) -> float | None:
-        """Seconds from the beginning to an event such as Beresp or Resp; None without that event."""
+        """Return the seconds from the beginning to an event such as Beresp or Resp; None without it."""
         for value in self.all("Timestamp"):
             if value.startswith(f"{event}: "):
                 return float(value.split()[2])
@@ -86,26 +86,26 @@ class Request:
     client: Transaction
     restarts: list[Transaction] = field(default_factory=list)
     fetches: list[Transaction] = field(default_factory=list)
-    parts: list["Request"] = field(default_factory=list)  # of a page that Varnish assembles (ESI)
+    parts: list["Request"] = field(default_factory=list)  # parts of a page that Varnish assembles (ESI)
 
     @property
     def last(self) -> Transaction:
-        """The transaction that was answered."""
+        """The transaction whose response was sent."""
         return (self.restarts or [self.client])[-1]
 
     @property
     def method(self) -> str:
-        """As the client sent it."""
+        """The method as the client sent it."""
         return self.client.first("ReqMethod")
 
     @property
     def url(self) -> str:
-        """As the client sent it."""
+        """The URL as the client sent it."""
         return self.client.first("ReqURL")
 
     @property
     def looked_up(self) -> str:
-        """What the VCL made of it: a part of the cache key."""
+        """The URL as the VCL has changed it: a part of the cache key."""
         return self.client.all("ReqURL")[-1]
 
     @property
@@ -115,16 +115,16 @@ class Request:
 
     @property
     def host(self) -> str:
-        """In lower case, without a port."""
+        """The host in lower case, without a port."""
         return self.header("Host").lower().partition(":")[0]
 
     def header(self, name: str) -> str:
-        """A request header as it arrived, or an empty string."""
+        """Return a request header as it arrived, or an empty string."""
         return self.client.header(name)
 
     @property
     def began(self) -> float:
-        """Seconds since 1970."""
+        """When the request arrived, in seconds since 1970."""
         return self.client.began
 
     @property
@@ -137,9 +137,9 @@ class Request:
         return float(ready[-1].split()[1])
 
     def after(self, other: "Request") -> bool:
-        """Whether this request arrived after the other was answered.
+        """Return whether this request arrived after the other one was answered.
 
-        Among simultaneous requests, the one that fetches may begin later than one that waits for it.
+        Among simultaneous requests, the one that fetches may begin later than one that waits for the fetch.
         """
         return self.began > other.answered
 
@@ -160,12 +160,12 @@ class Request:
 
     @property
     def status(self) -> int:
-        """The status that Varnish sent, the last of several."""
+        """The status that Varnish sent; if there are several, the last."""
         return int((self.last.all("RespStatus") or ["0"])[-1])
 
     @property
     def body_sent(self) -> int:
-        """Bytes of the response's body."""
+        """The bytes of the response's body."""
         return int((self.last.first("ReqAcct") or "0 0 0 0 0 0").split()[4])
 
     @property
@@ -175,37 +175,37 @@ class Request:
 
     @property
     def connection(self) -> str:
-        """The number of the connection over which the request came."""
+        """The number of the connection over which the request arrived."""
         return str(self.client.caused_by)
 
     @property
     def remaining(self) -> float:
-        """Seconds for which the copy that answered was still fresh, below zero for a stale one. Raise
-        IndexError if no copy answered.
+        """The seconds for which the served copy was still fresh, below zero for a stale copy. Raise
+        IndexError if no copy was served.
         """
         return float(self.last.first("Hit").split()[1])
 
     @property
     def stored(self) -> list[str]:
-        """The last TTL record of the fetch; empty if nothing was fetched or stored."""
+        """The last TTL record of the fetch; empty if no response was fetched or stored."""
         found = self.fetches[-1].last_ttl if self.fetches else []
         return found if found[-1:] == ["cacheable"] else []
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which the fetched response is kept, after all rules; 0 if none was stored."""
+        """The seconds for which the fetched response is kept, after all rules; 0 if none was stored."""
         return int(self.stored[1]) if self.stored else 0
 
     @property
     def grace(self) -> int:
-        """Seconds for which the copy may be served stale after its lifetime; 0 for never."""
+        """The seconds for which the copy may be served stale after its lifetime; 0 for never."""
         return int(self.stored[2]) if self.stored else 0
 
     @property
     def outcome(self) -> str:
         """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran.
 
-        It is refused if none did, because the request is malformed.
+        The outcome is refused if no step ran, because the request is malformed.
         """
         last = self.last
         if "SYNTH" in last.calls:
@@ -218,25 +218,25 @@ class Request:
 
     @property
     def found_sick(self) -> bool:
-        """Whether the request's fetch, perhaps a background one, was skipped: the health check failed."""
+        """Whether a fetch of the request, perhaps in the background, was skipped: the health check failed."""
         return any(text.endswith(": unhealthy") for fetch in self.fetches for text in fetch.all("FetchError"))
 
     @property
     def object(self) -> int:
-        """The ID of the fetch that stored the cached object which answered; 0 if none did."""
+        """The ID of the fetch that stored the served object; 0 if no object was served."""
         if hit := self.last.first("Hit"):
             return int(hit.split()[0])
         return self.fetches[-1].xid if self.fetches else 0
 
 
 def requests(log: Iterable[str]) -> list[Request]:
-    """The requests in the output of `varnishlog -g request`.
+    """Return the requests in the output of `varnishlog -g request`.
 
-    `Begin` names the transaction that caused this one. (The depth alone is not enough: the second attempt of
+    `Begin` names the transaction that caused this one. (The depth alone is not enough: the second attempt at
     a request is printed at the depth of the first.)
     """
     found: list[Request] = []
-    caused: dict[int, Request] = {}  # the request to which a transaction belongs, by its number
+    caused: dict[int, Request] = {}  # number of a transaction -> the request to which it belongs
     transaction: Transaction | None = None
     for line in log:
         if head := HEAD.match(line):

@@ -1,7 +1,8 @@
 """`make watch`: a line for each request of the running stack as it happens, until Ctrl-C. Run by bin/watch.
 
-nginx's log has every request, Varnish's log the reasons; X-Request-Id joins the two. Each nginx worker writes
-its part of the log once a second, so a line is held back until the other workers' lines must have arrived.
+nginx's log has every request, Varnish's log has the reasons; X-Request-Id joins the two. Each nginx worker
+writes its part of the log once a second, so a line is held back until the other workers' lines must have
+arrived.
 """
 
 import os
@@ -25,40 +26,40 @@ from .serverlogs import Line, nginx_lines
 from .varnishlog import Request, requests
 
 HELD = 1.4  # seconds from the end of a request until its line is printed
-PATIENCE = 4.0  # seconds, if Varnish has not logged the request yet: it does so after the request's fetches
-PAUSE = 0.2  # seconds between two looks at what is due
+PATIENCE = 4.0  # seconds to wait for Varnish's records, which are written after the request's fetches
+PAUSE = 0.2  # seconds between two checks for lines that are due
 STARTING = 1.5  # seconds from the start of a container until its program has a log
-KEPT = 2000  # Varnish's requests that nginx has not logged yet; some never are
+KEPT = 2000  # Varnish's requests that nginx has not logged yet; it never logs some of them
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,"
 TAGS += "FetchError,RespStatus"
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
-HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # once Varnish's log is being read
+HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # printed once Varnish's log is read
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A choice of requests: to a host, by a kind of visitor, with a word in the URL; empty means all."""
+    """A choice of requests: by host, by kind of visitor, by a word in the URL; empty fields choose all."""
 
     host: str = ""
     visitor: str = ""
     word: str = ""
 
     def has(self, line: Line) -> bool:
-        """Whether a request is chosen."""
+        """Return whether a request is chosen."""
         return self.host in ("", line.host) and self.visitor in ("", line.visitor) and self.word in line.url
 
 
 class Joiner:
-    """Joins the lines of both logs and returns them in the order in which the requests ended."""
+    """Joins the lines of both logs, and returns them in the order in which the requests ended."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._groups: dict[str, list[str]] = {}  # by the name of the Varnish
+        self._groups: dict[str, list[str]] = {}  # by the name of the Varnish service
         self._seen: OrderedDict[str, Request] = OrderedDict()
-        self._held: list[tuple[float, Line]] = []  # with the time of their arrival
+        self._held: list[tuple[float, Line]] = []  # each with the time of its arrival
 
     def varnish(self, name: str, text: str) -> None:
-        """Take a line of a Varnish's log; an empty one ends what it says about a request."""
+        """Take a line of a Varnish's log; an empty line ends the record of a request."""
         group = self._groups.setdefault(name, [])
         if text:
             group.append(text)
@@ -77,7 +78,7 @@ class Joiner:
                 self._held.append((now, line))
 
     def due(self, now: float) -> Iterator[str]:
-        """The lines that can be printed now."""
+        """Yield the lines that can be printed now."""
         self._held.sort(key=self._ended)
         waiting = []
         for held in self._held:
@@ -90,14 +91,14 @@ class Joiner:
         self._held = waiting
 
     def _ended(self, held: tuple[float, Line]) -> float:
-        """The time at which a request ended, or an estimate."""
+        """Return the time at which a request ended, or an estimate."""
         arrived, line = held
         seen = self._seen.get(line.id)
         return line.ended or (seen.ended if seen else arrived)
 
 
 def shown(line: Line, explained: Explained) -> str:
-    """One request as a line of text."""
+    """Return one request as a line of text."""
     request = f"{line.status} {line.host} {line.method} {line.url}"
     if explained.why:
         request += f"  ({explained.why})"
@@ -106,14 +107,14 @@ def shown(line: Line, explained: Explained) -> str:
 
 
 class Faults:
-    """Reports when `make break` has broken something, and when that is repaired."""
+    """Reports when `make break` has broken the stack, and when it is repaired."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._told = read_state(file)
 
     def news(self) -> Iterator[str]:
-        """Lines about what has changed since the last call."""
+        """Yield lines about the changes since the last call."""
         told, note = self._told, read_state(self._file)
         if note is None or note == told:
             return
@@ -125,21 +126,21 @@ class Faults:
 
 
 def happened(event: str) -> str:
-    """What has happened to a service, in words; empty for the engine's other events."""
+    """Return what has happened to a service, as text; empty for the engine's other events."""
     action, _, service = event.rpartition(" ")
     known = not (service.startswith("varnish") and action in ("die", "start")) and action in EVENTS
     return f"{service} {EVENTS[action]}" if known else ""
 
 
 def clock(seconds: float) -> str:
-    """The time of day, from seconds since 1970."""
+    """Return the time of day, from seconds since 1970."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 Lines = queue.Queue[tuple[str, str | None]]
-# What varnishlog prints when Varnish has started another worker, and the line that replaces it.
+# Lines by which varnishlog reports that Varnish has started another worker, and their replacements.
 SAID = {"Log abandone": None, "Failed to ac": None, "Log reacquir": ""}
-# The engine's events of a container, in words. Varnish's own log tells when it has stopped and is back.
+# The engine's events of a container, as text. Varnish's own log shows when it has stopped and is back.
 EVENTS = {
     "die": "has stopped",
     "start": "is back",
@@ -151,9 +152,9 @@ EVENTS = {
 
 
 class Reader(threading.Thread):
-    """Puts what a tool prints into a queue, as (name, line), and None when the log has ended.
+    """Puts the lines that a tool prints into a queue, as (name, line), and None when the log has ended.
 
-    It then waits until the service is back. varnishlog itself notices another worker of Varnish.
+    Afterwards it waits until the service is back. varnishlog itself notices another worker of Varnish.
     """
 
     def __init__(self, name: str, stack: Running, follow: Callable[[], Process], lines: Lines) -> None:
@@ -164,9 +165,9 @@ class Reader(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Read for as long as the program runs."""
+        """Read as long as the program runs."""
         while True:
-            with suppress(NotRunning):  # the tool may end again at once
+            with suppress(NotRunning):  # the tool may end again immediately
                 self._process = self._follow()
                 if self._ended:
                     self.end()
@@ -187,7 +188,7 @@ class Reader(threading.Thread):
             return False
 
     def end(self) -> None:
-        """End the tool, unless it has ended."""
+        """End the tool, unless it has already ended."""
         self._ended = True
         if self._process:
             with suppress(ProcessLookupError):
@@ -196,11 +197,11 @@ class Reader(threading.Thread):
 
 
 def watch(wanted: Wanted, faults: Faults) -> int:
-    """Print until Ctrl-C; return the exit code."""
+    """Print lines until Ctrl-C; return the exit code."""
     lines: Lines = queue.Queue(maxsize=10_000)
     joiner, begun = Joiner(wanted), False
     stack = running()
-    away = set(stack.varnishes(stopped=True))  # the Varnishes whose logs are not being read
+    away = set(stack.varnishes(stopped=True))  # the Varnish services whose logs are not being read
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     logs: dict[str, Callable[[], Process]] = {

@@ -1,1 +1,1 @@
-"""The table of settings, and the running stack for programs that ask it."""
+"""The table of settings, and the running stack for programs that query it."""

@@ -1,4 +1,4 @@
-"""`python -m proscenium TOOL ARGUMENT...`: a tool of Varnish on the running stack. Run by bin/inside."""
+"""`python -m proscenium TOOL ARGUMENT...`: runs a tool of Varnish on the running stack. Run by bin/inside."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Prints the proxy of Docker's client configuration, without its password; nothing if there is none."""
+"""Prints the proxy in Docker's client configuration, without its password; nothing if there is none."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""The running stack, for programs that ask it: its services, logs, counters and tools, in either mode.
+"""The running stack, for programs that query it: its services, logs, counters and tools, in either mode.
 
-The commands in bin/ read the user's settings and find out how the stack was started, once, and tell it in
+The commands in bin/ read the user's settings, find out how the stack was started, and pass this on in
 COMPOSE_PROJECT_NAME and STACK_MODE.
 """
 
@@ -16,14 +16,14 @@ from functools import cache
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
-LINES = 20_000  # of a service's log
-RUNS = ("running", "paused")  # states of a container
+LINES = 20_000  # lines of a service's log
+RUNS = ("running", "paused")  # states in which a container counts as running
 RECENT = 1.0  # seconds for which the engine's list of containers is reused
 
 Process = subprocess.Popen[str]
 
 # Shell scripts for the place where a service runs. A script that follows a log prints an empty line when it
-# has begun, and ends when its standard input closes: an engine's client leaves running what it has started.
+# has begun, and ends when its standard input is closed: an engine's client does not end what it has started.
 VARNISH_TOOL = 'exec "$0" -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" "$@"'
 FOLLOWING = 'echo; "$@" 2>&1 & cat >/dev/null; kill $!'
 VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
@@ -31,7 +31,7 @@ VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried 
 
 
 class NotRunning(Exception):
-    """A service, or a program in its place, does not answer; the text is its message."""
+    """A service, or a program in its place, does not answer; the message says which."""
 
 
 class Running(ABC):
@@ -39,50 +39,50 @@ class Running(ABC):
 
     @abstractmethod
     def services(self, stopped: bool = False) -> list[str]:
-        """The services that run; with `stopped`, in containers, also those that do not."""
+        """Return the running services; with `stopped`, in containers, also those that are not running."""
 
     @abstractmethod
     def started(self) -> dict[str, str]:
-        """A sign of each running service's last start; in containers, when it started and last stopped."""
+        """Return a mark of each running service's last start; in containers, when it started and stopped."""
 
     @abstractmethod
     def where(self, service: str, *command: str) -> list[str]:
-        """The command line that runs a program where a service runs, with its input and output."""
+        """Return the command line that runs a program where a service runs, with input and output."""
 
     @abstractmethod
     def log(self, service: str, lines: int = LINES) -> str:
-        """The end of what a service has printed."""
+        """Return the end of a service's output."""
 
     @abstractmethod
     def follow_log(self, service: str) -> Process:
-        """What a service prints from now on."""
+        """Follow a service's output from now on."""
 
     @abstractmethod
     def follow_events(self) -> Process:
-        """What happens to the services, as `die backend`."""
+        """Follow the events of the services, such as `die backend`."""
 
     @abstractmethod
     def upstage(self, *arguments: str, given: str = "") -> str:
-        """What the command `upstage` prints in the active server, with a text as its input."""
+        """Return the output of the command `upstage` in the active server, with a text as its input."""
 
     @abstractmethod
     def nginx_is_current(self) -> bool:
-        """Whether the running nginx has the configuration that is on the disk."""
+        """Return whether the running nginx has the configuration that is on the disk."""
 
     @abstractmethod
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
-        """Run tests of a folder; return a line for each, which says whether it passed."""
+        """Run a folder's tests; return a line for each, which says whether it passed."""
 
     def run(self, service: str, *command: str, given: bytes = b"") -> str:
-        """What a program prints where a service runs."""
+        """Return the output of a program that runs where a service runs."""
         return printed(self.where(service, *command), given)
 
     def varnishes(self, stopped: bool = False) -> list[str]:
-        """The services that are a Varnish: one, or several (extras/ring)."""
+        """Return the services that are a Varnish: one, or several (extras/ring)."""
         return [name for name in self.services(stopped) if re.fullmatch(r"varnish(-\d+)?", name)]
 
     def varnish_tool(self, tool: str, *arguments: str) -> list[list[str]]:
-        """The command lines that run a tool in every Varnish; varnishadm runs in the first only."""
+        """Return the command lines that run a tool in every Varnish; varnishadm runs only in the first."""
         varnishes = self.varnishes() or ["varnish"]
         if tool == "varnishadm":
             del varnishes[1:]
@@ -90,11 +90,11 @@ class Running(ABC):
         return [self.where(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes]
 
     def varnish(self, tool: str, *arguments: str) -> str:
-        """What a tool prints in these Varnishes, one after the other."""
+        """Return the output of a tool in these Varnishes, one after another."""
         return "".join(map(printed, self.varnish_tool(tool, *arguments)))
 
     def follow_varnishlog(self, varnish: str, *arguments: str) -> Process:
-        """An empty line when it begins, then the log of one Varnish."""
+        """Follow the log of one Varnish; an empty line comes first, when the following begins."""
         tool = ("sh", "-c", VARNISH_TOOL, "varnishlog", *arguments)
         return follow(self.where(varnish, "sh", "-c", FOLLOWING, "following", *tool))
 
@@ -107,7 +107,7 @@ class Containers(Running):
         self._ours = [f"--filter=label=com.docker.compose.project={project}"]
         self._ours += ["--filter=label=com.docker.compose.oneoff=False"]
         self._listed = -RECENT
-        self._ids: dict[str, tuple[str, bool]] = {}  # service -> container, and whether it runs
+        self._ids: dict[str, tuple[str, bool]] = {}  # service -> its container, and whether it is running
 
     def _containers(self) -> dict[str, tuple[str, bool]]:
         if time.monotonic() - self._listed > RECENT:
@@ -143,7 +143,7 @@ class Containers(Running):
         return printed(["docker", "logs", f"--tail={lines}", self._id(service, stopped=True)], both=True)
 
     def follow_log(self, service: str) -> Process:
-        # `docker logs` would end when the container is made anew.
+        # `docker logs` would end when the container is re-created.
         options = ("--no-log-prefix", "--no-color", "--tail=0", "--follow")
         return follow(["docker", "compose", "logs", *options, service])
 
@@ -167,9 +167,9 @@ class Containers(Running):
 
 
 class Native(Running):
-    """The stack as processes under supervisord: native/native.sh has their addresses."""
+    """The stack as processes under supervisord; native/native.sh has their addresses."""
 
-    # A shell of its own: Compose and `make` would take the addresses for the user's settings.
+    # A separate shell: Compose and `make` would take the addresses for the user's settings.
     SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh
         mode=native; THEATRES=$(started_theatres); use_mode native
         "$@" || { code=$?; stack_running || die "The stack is not running. Type: make up"; exit $code; }"""
@@ -196,7 +196,7 @@ class Native(Running):
         return follow(["tail", "-n", "0", "-F", f"{os.environ['NATIVE_RUN']}/log/{service}.log"])
 
     def follow_events(self) -> Process:
-        return follow(["cat"])  # no events: supervisord restarts at once what has ended
+        return follow(["cat"])  # there are no events: supervisord restarts ended processes immediately
 
     def upstage(self, *arguments: str, given: str = "") -> str:
         return self._ask("active_upstage", *arguments, given=given)
@@ -210,7 +210,7 @@ class Native(Running):
 
 @cache
 def running() -> Running:
-    """The stack of this checkout. Raise NotRunning."""
+    """Return the stack of this checkout. Raise NotRunning."""
     mode = os.environ.get("STACK_MODE")
     if not mode:
         raise NotRunning("The stack is not running. Type: make up")
@@ -218,7 +218,7 @@ def running() -> Running:
 
 
 def printed(command: list[str], given: bytes = b"", both: bool = False) -> str:
-    """What a program prints, with its errors if both are wanted. Raise NotRunning if it fails."""
+    """Return the output of a program, with its errors if `both`. Raise NotRunning if it fails."""
     errors = subprocess.STDOUT if both else subprocess.PIPE
     try:
         done = subprocess.run(command, cwd=REPO, input=given, stdout=subprocess.PIPE, stderr=errors)
@@ -230,7 +230,7 @@ def printed(command: list[str], given: bytes = b"", both: bool = False) -> str:
 
 
 def succeeds(command: list[str]) -> bool:
-    """Whether a program ends well."""
+    """Return whether a program succeeds."""
     try:
         printed(command)
     except NotRunning:
@@ -239,7 +239,7 @@ def succeeds(command: list[str]) -> bool:
 
 
 def follow(command: list[str]) -> Process:
-    """Start a program that prints what happens."""
+    """Start a program that prints a log or events."""
     return subprocess.Popen(
         command,
         cwd=REPO,
@@ -248,5 +248,5 @@ def follow(command: list[str]) -> Process:
         stderr=subprocess.DEVNULL,
         text=True,
         errors="replace",
-        start_new_session=True,  # Ctrl-C must reach only this process, which ends it with its children
+        start_new_session=True,  # Ctrl-C must reach only this process, which ends the child and its children
     )

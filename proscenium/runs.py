@@ -1,7 +1,7 @@
-"""`make load SAVE=NAME` keeps a load test; `make compare BASELINE=NAME` says whether it is worse now.
+"""`make load SAVE=NAME` keeps a load test; `make compare BASELINE=NAME` tells whether figures are worse now.
 
 Both measure several rounds (loadtest/verdict/baseline.py); `make clean` keeps the results.
-Exit status: 0 not worse, 1 worse, 2 it could not be measured.
+Exit status: 0 not worse, 1 worse, 2 not measurable.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 from loadtest.verdict.baseline import LEAST, ROUNDS, RunError, compared, folder_of, in_all, read
 from proscenium.running import REPO
 
-OTHERS = ("TOPOLOGIES", "STAGE", "LENGTH", "PATHS")  # options of make compare
+OTHERS = ("TOPOLOGIES", "STAGE", "LENGTH", "PATHS")  # other options of make compare
 OPTIONS = ("USERS", "SPAWN", "TIME", "CLASSES", "EXAMPLE", "ARRIVALS", "CRAWL", "CRAWL_ADDRESSES", "ROBOTS")
 
 
@@ -31,7 +31,7 @@ def measure(folder: Path, options: Mapping[str, str]) -> None:
         print(f"--- Round {number} of {ROUNDS}", flush=True)
         report.unlink(missing_ok=True)
         done = subprocess.run(["bin/stack", "load"], cwd=REPO, env=environment | dict(options))
-        if done.returncode > 1 or not report.exists():  # 1: a threshold is not met, which is a result too
+        if done.returncode > 1 or not report.exists():  # 1: a threshold is not met, which is a result, too
             raise RunError(f"Round {number} has failed.")
         shutil.copyfile(report, new / f"{number}.json")
     shutil.rmtree(folder, ignore_errors=True)
@@ -39,12 +39,12 @@ def measure(folder: Path, options: Mapping[str, str]) -> None:
 
 
 def line(verdict: str, row: str, measure: str, before: str, now: str) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     return f"{verdict:7} {row:40} {measure:10} {before:>18} {now:>18}"
 
 
 def main(command: str, name: str) -> int:
-    """Run one command: save or compare. Return the exit status; raise RunError."""
+    """Run one command, save or compare. Return the exit status; raise RunError."""
     folder = folder_of(name)
     given = {option: os.environ[option] for option in (*OPTIONS, *OTHERS) if os.environ.get(option)}
     if command == "save":

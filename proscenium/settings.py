@@ -1,4 +1,4 @@
-"""Writes the files that are made from settings.toml, topologies.toml and other data."""
+"""Writes the files that are generated from settings.toml, topologies.toml and other data."""
 
 import shlex
 import textwrap
@@ -15,7 +15,7 @@ CACHING_RULES = {  # the tables of docs/caching-rules.md, and their columns
     "condition": ("request", "status", "why"),
     "case": ("rule", "host", "request", "header", "status", "first", "then"),
 }
-IN_VCL = {  # the variables of nginx's error page, as Varnish has them
+IN_VCL = {  # the variables in nginx's error page, and their names in Varnish
     "$page_title": "req.http.X-Title",
     "$page_text": "req.http.X-Message",
     "$status": "resp.status",
@@ -46,7 +46,7 @@ check() {
 
 
 class Kind(NamedTuple):
-    """How a value must look."""
+    """The form that a value must have."""
 
     pattern: str
     must_be: str
@@ -67,16 +67,16 @@ class Setting:
     published: bool | str = False
 
     def given(self, reader: str) -> str:
-        """NAME=DEFAULT as a reader has it. The commands, whose name is empty, leave defaults to Compose."""
+        """Return NAME=DEFAULT for a reader. The commands, whose name is empty, leave defaults to Compose."""
         return f"{self.name}={self.default_in.get(reader, self.default) if reader else ''}"
 
     def read_by(self, reader: str) -> bool:
-        """Whether nginx or Varnish reads it; for an empty name, whether neither does."""
+        """Return whether nginx or Varnish reads the setting; for an empty name, whether neither does."""
         return reader in self.readers if reader else not self.readers
 
 
 def shell_words(words: list[str], first: str, indent: str, last: str = "") -> str:
-    """A command or an array, broken into lines of at most 127 columns."""
+    """Return a command or an array, broken into lines of at most 127 columns."""
     lines = [indent + first]
     for word in map(shlex.quote, words):
         if len(lines[-1]) + len(word) > 127:
@@ -100,7 +100,7 @@ COMPARISON = [name for name in TOPOLOGIES if name not in ("default", "direct")]
 
 
 def example() -> str:
-    """The text of .env.example."""
+    """Return the text of .env.example."""
     text = (
         "# The settings with their defaults. Copy this file to .env and edit it; no command changes .env.\n"
     )
@@ -117,7 +117,7 @@ def example() -> str:
 
 
 def checks(reader: str, indent: str = "") -> str:
-    """The checks of the settings that nginx, Varnish or neither reads, as lines of a shell script."""
+    """Return the checks of the settings that nginx, Varnish or neither reads, as lines of a shell script."""
     lines = ""
     for name, kind in KINDS.items():
         read = [each for each in (SETTINGS if reader else FOR_USERS) if each.kind == name]
@@ -127,12 +127,12 @@ def checks(reader: str, indent: str = "") -> str:
 
 
 def server_table(reader: str) -> str:
-    """The shell file with the defaults and checks of nginx or Varnish."""
+    """Return the shell file with the defaults and checks for nginx or Varnish."""
     return f"# shellcheck shell=sh disable=SC2154  # eval assigns value\n{CHECK}\n{checks(reader)}"
 
 
 def commands_table() -> str:
-    """The shell file for the commands: names, ports, sites, and checks of settings that no server reads."""
+    """Return the commands' shell file: names, ports, sites, and checks of settings that no server reads."""
 
     def array(name: str, words: list[str]) -> str:
         return shell_words(words, f"{name}=(", "", ")").replace("( ", "(", 1)
@@ -160,7 +160,7 @@ def commands_table() -> str:
 
 
 def page_of_settings(reader: str, title: str) -> str:
-    """The page with the settings of nginx or Varnish."""
+    """Return the page with the settings of nginx or Varnish."""
     read = [setting for setting in SETTINGS if setting.read_by(reader)]
     names = ", ".join(f"`{setting.name}`" for setting in read if setting in IN_EXAMPLE)
     shown = textwrap.fill(f"Those of [`.env.example`](../.env.example): {names}; and these:", 125)
@@ -179,7 +179,7 @@ def page_of_settings(reader: str, title: str) -> str:
 
 
 def caching_rules() -> str:
-    """The text of docs/caching-rules.md: its template, with the tables."""
+    """Return the text of docs/caching-rules.md: its template, with the tables."""
     rules = tomllib.loads((REPO / "docs/caching-rules.toml").read_text())
     page = (REPO / "docs/caching-rules.md.template").read_text()
     for kind, columns in CACHING_RULES.items():
@@ -195,7 +195,7 @@ def caching_rules() -> str:
 
 
 def page() -> str:
-    """The text of page.vcl: nginx's page, for Varnish."""
+    """Return the text of page.vcl: nginx's page, for Varnish."""
     html = (REPO / PAGE).read_text()
     for variable, value in IN_VCL.items():
         html = html.replace(variable, f'"}} + {value} + {{"')
@@ -204,10 +204,10 @@ def page() -> str:
 
 
 def analytics() -> str:
-    """The text of the starter's analytics.vcl."""
+    """Return the text of the starter's analytics.vcl."""
 
     def alternatives(kind: str) -> str:
-        """The names of all families as parts of one regular expression, joined by VCL's +."""
+        """Return all families' names as parts of one regular expression, joined by VCL's +."""
         lines = [""]
         for name in (name for family in ANALYTICS[kind].values() for name in family):
             if len(lines[-1]) + len(name) > 78:
@@ -244,7 +244,7 @@ sub drop_analytics {{
 
 
 def kustomization() -> str:
-    """The text of kustomization.yaml: kustomize knows no wildcards, and reads no file above its own."""
+    """Return the text of kustomization.yaml: kustomize has no wildcards, and reads no file above its own."""
     folders = [
         REPO / "nginx",
         *sorted((REPO / "nginx").iterdir()),
@@ -253,7 +253,7 @@ def kustomization() -> str:
         REPO / "starter/varnish",
         REPO / "policyd",
     ]
-    left_out = {"tests", "app", "theatres", "observe", "edge"}  # Kubernetes has none of these
+    left_out = {"tests", "app", "theatres", "observe", "edge"}  # Kubernetes needs none of these
     text = (REPO / "extras/kubernetes/kustomization.template.yaml").read_text()
     for folder in folders:
         if not folder.is_dir() or folder.name in left_out or folder.name.startswith((".", "_")):
@@ -266,7 +266,7 @@ def kustomization() -> str:
 
 
 def files() -> dict[str, str]:
-    """Each file that is written as a whole, and its text."""
+    """Return each file that is written as a whole, and its text."""
     names = ", ".join(f'"{name}"' for name in COMPARISON)
     compared = f"# Written from topologies.toml by `make settings`.\nnames = [{names}]\n"
     written = "# Written from topologies.toml of the whole stack by `make settings`.\n\n"

@@ -1,7 +1,7 @@
-"""`make soak`: whether memory, descriptors or latency grow under an ordinary load (docs/reliability.md).
+"""`make soak`: whether memory, descriptors or latency grow under ordinary load (docs/reliability.md).
 
-Samples the containers once a minute, while bin/stack runs Locust, until SIGTERM; then compares the end
-with the beginning. Exit status 1 if something grows without a known end, or a service stopped.
+Samples the containers once a minute while bin/stack runs Locust, until SIGTERM; then compares the end with
+the beginning. The exit status is 1 if a figure grows without a known end, or if a service stopped.
 """
 
 import json
@@ -19,32 +19,32 @@ from logs.serverlogs import nginx_lines
 from proscenium.running import NotRunning, running
 
 EVERY = 60.0  # seconds
-LEAST = 4  # samples: one for the warm-up, and three of which the first and the last are compared
-GROWTH = 1.2  # times the beginning; less is noise, and so is less than a floor: allocators take megabytes
+LEAST = 4  # samples: one for the warm-up, and three, of which the first and the last are compared
+GROWTH = 1.2  # times the beginning; less is noise, as is less than a floor: allocators take whole megabytes
 FLOORS = {"memory, % of the limit": 2.0, "descriptors": 50.0, "p95, ms": 20.0}
 MEMORY, DESCRIPTORS, P95 = FLOORS
-# Service -> the share of its memory, in per cent, up to which it may grow, and what fills until then.
+# Service -> the per cent of its memory up to which it may grow, and what fills it until then.
 FILLS = {
     "nginx": (30, "the micro-cache, up to 3,000 copies of 80 kB"),
     "varnish": (75, "VARNISH_STORAGE, and the overhead of each object"),
     "backend": (15, "2,000 lines and 10,000 marks of each stage, 1,000 sign-ins and keys"),
     "locust": (50, "the points of its charts, until its statistics are reset"),
 }
-# In a container: the descriptors of all its processes, then its memory in bytes, the limit, and more.
+# In a container: the descriptors of all its processes, then its memory in bytes, its limit, and more.
 USE = """set -- /proc/[0-9]*/fd/*; echo $#; cd /sys/fs/cgroup
     cat memory.current memory.max memory.stat 2>/dev/null || # cgroups version 2, or 1
     cd memory && cat memory.usage_in_bytes memory.limit_in_bytes memory.stat"""
-Sample = dict[str, dict[str, float]]  # measure -> what was measured -> its value
+Sample = dict[str, dict[str, float]]  # measure -> service or series -> value
 
 
 class Sampler:
-    """Samples the services that run. Raises NotRunning if one does not answer, or was restarted."""
+    """Samples the running services. Raise NotRunning if one does not answer, or was restarted."""
 
     def __init__(self) -> None:
         self._started, self._metrics = running().started(), running().upstage("metrics")
 
     def sample(self) -> Sample:
-        """The use of each service now, and the latency of the last minute."""
+        """Return the use of each service now, and the latency of the last minute."""
         before, self._started = self._started, running().started()
         if stopped := sorted(dict(before.items() - self._started.items())):
             raise NotRunning(f"{', '.join(stopped)} stopped or was restarted")
@@ -60,15 +60,15 @@ class Sampler:
 
 
 def used(text: str) -> tuple[float, float]:
-    """The memory in per cent, without the kernel's file cache, and the descriptors, from USE's output."""
+    """Return memory in per cent, without the kernel's file cache, and descriptors, from the output of USE."""
     count, memory, limit, *stat = text.split()
     cache = dict(zip(stat[::2], stat[1::2], strict=True))
-    reclaimed = int(cache.get("total_inactive_file", cache["inactive_file"]))  # version 1 has both
+    reclaimed = int(cache.get("total_inactive_file", cache["inactive_file"]))  # version 1 of cgroups has both
     return round(100 * (int(memory) - reclaimed) / float(limit.replace("max", "inf")), 1), int(count)
 
 
 def request_p95(log: Iterable[str], since: float) -> float:
-    """Seconds, from nginx's log, without responses that are meant to wait, such as a WebSocket (101)."""
+    """Return seconds, from nginx's log, without responses meant to wait, such as a WebSocket's (101)."""
     held = ("/media/video/", "/speech/")
     lines = (line for line in nginx_lines(log) if line.status != 101 and not line.path.startswith(held))
     times = sorted(line.seconds for line in lines if line.seconds is not None and (line.ended or 0) > since)
@@ -78,7 +78,7 @@ def request_p95(log: Iterable[str], since: float) -> float:
 
 
 def chat_p95(before: str, now: str) -> float | None:
-    """Seconds until a frame reached all clients, rounded up to a bucket, from two outputs of the metrics."""
+    """Return the seconds until a frame reached all clients, rounded up to a bucket, from two scrapes."""
     bucket = r'^upstage_frame_seconds_bucket\{le="([^"]+)"\} (\S+)$'
     old, new = (dict(re.findall(bucket, metrics, re.M)) for metrics in (before, now))
     within = {float(most): float(count) - float(old.get(most, 0)) for most, count in new.items()}
@@ -86,7 +86,7 @@ def chat_p95(before: str, now: str) -> float | None:
 
 
 def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
-    """For each series, a line and whether it is a fault; the first third of the samples is warm-up."""
+    """Yield a line for each series, and whether it is a fault; the first third of the samples is warm-up."""
     for measure, floor in FLOORS.items():
         for name in dict.fromkeys(name for sample in samples for name in sample[measure]):
             found = [sample[measure][name] for sample in samples if name in sample[measure]]
@@ -105,9 +105,9 @@ def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
 
 
 def main(minutes: int, folder: Path) -> int:
-    """Sample, judge, and write samples.jsonl, a line each minute, and verdict.txt. The exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Locust has ended
-    newline = "\r\n" if sys.stdout.isatty() else "\n"  # docker's client has the terminal in raw mode
+    """Sample, judge, and write samples.jsonl, a line each minute, and verdict.txt; return the exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # sent when Locust has ended
+    newline = "\r\n" if sys.stdout.isatty() else "\n"  # docker's client has put the terminal into raw mode
     samples: list[Sample] = []
     lines: list[tuple[str, bool]] = []
     sampler, began = Sampler(), time.monotonic()
@@ -120,7 +120,7 @@ def main(minutes: int, folder: Path) -> int:
             except NotRunning as error:
                 lines.append((said := f"In minute {minute}, {error}", True))
             print(f"minute {minute}: {said}", end=newline, flush=True)
-        time.sleep(EVERY)  # Locust began a little later, and its verdict comes first
+        time.sleep(EVERY)  # Locust began a little later, and its verdict is printed first
     lines += list(judge(samples)) or [("The run was too short to be judged.", True)]
     if all("chat lines" not in sample[P95] for sample in samples):
         lines.append(("No chat line was timed.", True))

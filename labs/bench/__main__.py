@@ -1,7 +1,8 @@
 """Measures labs and writes their tables, for `make lab`: python -m labs.bench [--full] [--publish] NAME...
 
 Each round measures every cell once, every second round in reverse order, so that a slow minute of the machine
-affects all cells. After each sample a fixed calculation is timed: the slowest says how busy the machine was.
+affects all cells. After each sample a fixed calculation is timed: the slowest one shows how busy the machine
+was.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from labs.bench.experiment import Cell, Experiment, load
 from labs.bench.lab_stack import REPO, LabStack, Problem
 
 RESULTS = REPO / "test-results" / "bench"
-# How a service of the stack prints its version; lab.toml has the commands of a lab's own servers.
+# The commands by which the stack's services print their versions; lab.toml has those of a lab's own servers.
 VERSIONS = {
     "nginx": ["nginx", "-v"],
     "varnish": ["varnishd", "-V"],
@@ -49,7 +50,7 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="every cell, for as long as in the article")
     parser.add_argument("--publish", action="store_true", help="replace results.md")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the containers are removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that SIGTERM, too, removes the containers
     RESULTS.mkdir(parents=True, exist_ok=True)
     lock = (RESULTS / "lock").open("w")
     try:
@@ -74,7 +75,7 @@ def main() -> int:
 
 
 def run(lab: Path, mode: str, publish: bool) -> bool:
-    """Measure a lab, write its results and tables, and return whether a cell was rejected."""
+    """Measure a lab, and write its results and tables; return whether a cell was rejected."""
     results = measure(lab, mode)
     (RESULTS / f"{lab.name}.json").write_text(json.dumps(results, indent=1) + "\n")
     tables = RESULTS / f"{lab.name}.md"
@@ -114,7 +115,7 @@ def measure(lab: Path, mode: str) -> dict[str, Any]:
         steps = warm_up + samples
         told = time.monotonic()
         for number, (is_warm_up, cell, found) in enumerate(track(steps, lab.name, console=console)):
-            if not console.is_terminal and time.monotonic() > told + EVERY:  # a file shows no bar
+            if not console.is_terminal and time.monotonic() > told + EVERY:  # a file shows no progress bar
                 told = time.monotonic()
                 console.print(f"{number} of {len(steps)} samples")
             if found["problem"]:
@@ -135,7 +136,7 @@ def measure(lab: Path, mode: str) -> dict[str, Any]:
 
 
 def summarize(cell: dict[str, Any]) -> None:
-    """Add the median and the spread of each figure. A driver leaves out a figure that it could not read."""
+    """Add the median and the spread of each figure, which drivers leave out if they could not read it."""
     for name in dict.fromkeys(name for one in cell["samples"] for name in one):
         values = [one[name] for one in cell["samples"] if name in one]
         cell["median"][name] = statistics.median(values)
@@ -143,12 +144,12 @@ def summarize(cell: dict[str, Any]) -> None:
 
 
 def driver(cell: Cell) -> Any:
-    """The module that measures a cell; drivers/__init__.py says what it has."""
+    """Return the module that measures a cell; drivers/__init__.py describes such modules."""
     return importlib.import_module(f"labs.bench.drivers.{cell.driver}")
 
 
 def sample(experiment: Experiment, stack: LabStack, cell: Cell) -> dict[str, float]:
-    """One measurement, with the CPU and memory that every service used for it."""
+    """Take one measurement, with the CPU and memory that every service used for it."""
     before, begin = stack.usage(experiment.services), time.monotonic()
     psutil.cpu_percent()  # the next call returns the mean since this one
     own = driver(cell).measure(stack, cell.settings)
@@ -160,7 +161,7 @@ def sample(experiment: Experiment, stack: LabStack, cell: Cell) -> dict[str, flo
     spent = {}
     for name, usage in after.items():
         since = before[name].cpu_seconds
-        # A service that was restarted counts from zero.
+        # The counter of a restarted service begins at zero.
         spent[name] = usage.cpu_seconds - (since if since <= usage.cpu_seconds else 0)
     # The article about UpStage also subtracted ab's load from the machine's.
     generator = spent["generator"] / seconds * 100 / (os.cpu_count() or 1)
@@ -171,7 +172,7 @@ def sample(experiment: Experiment, stack: LabStack, cell: Cell) -> dict[str, flo
     servers = cell.settings.get("servers", [])
     if servers:
         metrics["server_memory_bytes"] = sum(after[name].memory_bytes for name in servers)
-    # The figures that hardly change when other programs use a part of the machine.
+    # Figures that hardly change when other programs use some of the machine.
     requests = own.get("requests")
     if requests:
         metrics["cpu_milliseconds_per_request"] = sum(spent.values()) / requests * 1000
@@ -182,10 +183,10 @@ def sample(experiment: Experiment, stack: LabStack, cell: Cell) -> dict[str, flo
 
 
 def calibrate() -> float:
-    """Milliseconds for a fixed calculation on every core at once: constant on an otherwise idle machine."""
+    """Return the milliseconds of a fixed calculation on every core at once: constant on an idle machine."""
 
     def compute(_: int) -> bytes:
-        return hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)  # releases Python's lock
+        return hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)  # the hash releases Python's lock
 
     begin = time.perf_counter()
     with ThreadPoolExecutor() as pool:
@@ -194,7 +195,7 @@ def calibrate() -> float:
 
 
 def describe(stack: LabStack) -> str:
-    """The engine's machine: the one the servers run on, which may be remote."""
+    """Return a description of the engine's machine, on which the servers run; it may be remote."""
     info = stack.engine.info()
     cpu = re.search(r"^model name\s*: (.*)", stack.run("generator", "cat", "/proc/cpuinfo"), re.M)
     memory = f"{info['MemTotal'] / 2**30:.1f} GiB"
@@ -203,7 +204,7 @@ def describe(stack: LabStack) -> str:
 
 
 def versions(stack: LabStack, experiment: Experiment) -> Mapping[str, str]:
-    """Service -> version of its main program, which half of the programs print on standard error."""
+    """Return service -> version of its main program; half of the programs print it on standard error."""
     commands = {**VERSIONS, **experiment.versions}
     found = {}
     for service in experiment.services:

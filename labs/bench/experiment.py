@@ -10,12 +10,12 @@ from typing import Any
 Scalar = str | int | float | bool
 Key = Mapping[str, Scalar]
 Table = Mapping[str, Any]
-NO_KEYS = {"quick", "driver", "primary", "settings"}  # in a block of cells
+NO_KEYS = {"quick", "driver", "primary", "settings"}  # entries of a block of cells that are not keys
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure: its name, the settings for the driver, and the figure that must be measured."""
+    """One thing to measure: its name, its driver and settings, and the figure that must be measured."""
 
     driver: str
     primary: str
@@ -25,7 +25,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A lab in one mode, "quick" or "full". `baseline`: where the key of the cell to compare with differs.
+    """A lab in one mode, "quick" or "full". `baseline`: the values by which the baseline's key differs.
 
     `exhibits` and `one_core` are for the report.
     """
@@ -47,10 +47,10 @@ class Experiment:
 
 
 def load(folder: Path, mode: str) -> Experiment:
-    """Read the lab.toml of a folder. Raise ValueError or TypeError, which name the mistake, or OSError."""
+    """Read a folder's lab.toml. Raise ValueError or TypeError, which name the mistake, or OSError."""
     document = choose(tomllib.loads((folder / "lab.toml").read_text()), mode)
     blocks = document.pop("cells")
-    # A table with the name of a key, such as [topology], says what its values mean.
+    # A table with the name of a key, such as [topology], gives the settings for its values.
     names = {name for block in blocks for name in block.keys() - NO_KEYS}
     meanings = {name: document.pop(name) for name in names if name in document}
     common = document.get("settings", {})
@@ -64,7 +64,7 @@ def load(folder: Path, mode: str) -> Experiment:
         for block in blocks
         for key in product(block, mode)
     ]
-    return Experiment(cells=cells, **document)  # an unknown name is a TypeError
+    return Experiment(cells=cells, **document)  # an unknown name raises a TypeError
 
 
 def choose(value: Any, mode: str) -> Any:
@@ -77,7 +77,7 @@ def choose(value: Any, mode: str) -> Any:
 
 
 def product(block: Table, mode: str) -> Iterator[Key]:
-    """Every combination of a block's lists, the last key changing fastest. `quick` narrows them."""
+    """Yield every combination of a block's lists; the last key changes fastest. `quick` narrows the lists."""
     lists = {key: values for key, values in block.items() if key not in NO_KEYS}
     if mode == "quick":
         lists |= block.get("quick", {})
@@ -86,7 +86,7 @@ def product(block: Table, mode: str) -> Iterator[Key]:
 
 
 def meaning(key: Key, meanings: Mapping[str, Table]) -> Table:
-    """The settings that a key stands for: what its table says of each value, or the value itself."""
+    """Return the settings for a key: its table's entry for each value, or the value itself."""
     settings: dict[str, Any] = {}
     for name, value in key.items():
         settings |= meanings[name][str(value)] if name in meanings else {name: value}

@@ -1,6 +1,6 @@
 """The containers of a lab: a Compose project that publishes no port, started and removed by the runner.
 
-Compose creates them. The engine's API starts them, runs commands inside and reports their CPU time and
+Compose creates them. The engine's API starts them, runs commands inside, and reports their CPU time and
 memory, with either version of cgroups.
 """
 
@@ -22,19 +22,19 @@ from docker.models.containers import Container
 
 REPO = Path(__file__).resolve().parents[2]
 PROJECT = os.environ.get("COMPOSE_PROJECT_NAME", "proscenium") + "-bench"
-HEALTHY_WITHIN = 120  # seconds, each service
+HEALTHY_WITHIN = 120  # seconds, for each service
 
 
 class Problem(Exception):
-    """A rejected measurement; the message, for the report, says why."""
+    """A rejected measurement; the message, for the report, gives the reason."""
 
 
 @dataclass(frozen=True)
 class Usage:
     """The resources of a service: CPU seconds since its start, and its present memory.
 
-    `memory_bytes` is without the reclaimable page cache, as in `docker stats`; `process_bytes` is the part of
-    it that the processes have allocated, the rest is mostly the kernel's. `page_cache_bytes`: the files that
+    `memory_bytes` excludes the reclaimable page cache, as in `docker stats`; `process_bytes` is the part of
+    it that the processes have allocated; most of the rest is the kernel's. `page_cache_bytes`: the files that
     the kernel keeps for the service. `tasks`: processes and threads.
     """
 
@@ -47,7 +47,7 @@ class Usage:
 
 
 class LabStack:
-    """The services of a lab. A context: started for the block, removed with all their data at its end."""
+    """The services of a lab. A context: started for the block, removed with all their data after it."""
 
     def __init__(self, lab: Path, services: Sequence[str]) -> None:
         self.files = [REPO / "compose.yaml", REPO / "labs" / "compose.yaml"]
@@ -73,10 +73,10 @@ class LabStack:
     def start(self) -> None:
         """Build, create and start the services, each once its dependencies are healthy.
 
-        The health checks run here and not in the engine: the engine would repeat them during the measurement,
-        and each costs as much CPU as a hundred requests. Raise RuntimeError if a service does not start.
+        The health checks run here, not in the engine, which would repeat them during the measurement; each
+        costs as much CPU as a hundred requests. Raise RuntimeError if a service does not start.
         """
-        self.remove()  # containers that a crashed run has left
+        self.remove()  # removes containers that a crashed run has left
         self._compose("build", "--with-dependencies", *self.services)
         self._compose("create", *self.services)
         self.description = self._compose("config", "--format", "json")
@@ -114,7 +114,7 @@ class LabStack:
         return out
 
     def usage(self, services: Sequence[str]) -> dict[str, Usage]:
-        """The use of each service. Takes up to a second with an engine that samples once a second."""
+        """Return the use of each service. It takes up to a second if the engine samples once a second."""
         with ThreadPoolExecutor(len(services)) as pool:
             return dict(zip(services, pool.map(self._usage, services), strict=True))
 
@@ -146,7 +146,7 @@ class LabStack:
             env={**os.environ, "HEALTH_INTERVAL": "24h"},
             capture_output=True,
             text=True,
-            start_new_session=True,  # Ctrl-C is for this process alone: it must still remove the containers
+            start_new_session=True,  # Ctrl-C goes to this process, which must still remove the containers
         )
         if done.returncode != 0:
             raise RuntimeError(f"docker compose {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
@@ -154,18 +154,18 @@ class LabStack:
 
 
 def usage_of(engine: docker.DockerClient, container: Container) -> Usage:
-    """The present use of a container. Raise RuntimeError with the end of its log if it has stopped."""
-    # one_shot: without it the engine waits for a second sample.
+    """Return the present use of a container. Raise RuntimeError with the end of its log if it has stopped."""
+    # Without one_shot, the engine would wait for a second sample.
     stats: Mapping[str, Any] = engine.api.stats(str(container.id), stream=False, one_shot=True)
     memory = stats["memory_stats"]
     if "usage" not in memory:
         raise RuntimeError(f"{container.name} has stopped. The end of its log:\n{end_of_log(container)}")
-    # The first name is of cgroups version 1, the second of version 2.
+    # The first name belongs to cgroups version 1, the second one to version 2.
     details = memory["stats"]
     reclaimable: int = details.get("total_inactive_file", details.get("inactive_file", 0))
     allocated: int = details.get("total_rss", details.get("anon", 0))
     files: int = details.get("total_cache", details.get("file", 0))
-    shared: int = details.get("total_shmem", details.get("shmem", 0))  # memory, counted as a file's
+    shared: int = details.get("total_shmem", details.get("shmem", 0))  # memory that counts as a file's
     return Usage(
         cpu_seconds=stats["cpu_stats"]["cpu_usage"]["total_usage"] / 1e9,
         memory_bytes=memory["usage"] - reclaimable,
@@ -177,11 +177,11 @@ def usage_of(engine: docker.DockerClient, container: Container) -> Usage:
 
 
 def end_of_log(container: Container) -> str:
-    """The last lines of a container's log."""
+    """Return the last lines of a container's log."""
     return bytes(container.logs(tail=20)).decode(errors="replace")
 
 
 def endpoint() -> str:
-    """The engine's address: the SDK knows DOCKER_HOST, but not the contexts of the command line."""
+    """Return the engine's address: the SDK knows DOCKER_HOST, but not the command line's contexts."""
     command = ["docker", "context", "inspect", "--format", "{{.Endpoints.docker.Host}}"]
     return os.environ.get("DOCKER_HOST") or subprocess.check_output(command, text=True).strip()

@@ -3,7 +3,7 @@
 from labs.bench.lab_stack import LabStack, Usage
 from labs.bench.sampler import Sampler
 
-PAUSE = 0.2  # seconds between a response of the engine and the next request; a response takes up to a second
+PAUSE = 0.2  # seconds from a response of the engine to the next request; a response takes up to a second
 
 
 class Memory(Sampler[Usage]):
@@ -13,9 +13,9 @@ class Memory(Sampler[Usage]):
         super().__init__(lambda: stack.usage([service])[service], PAUSE)
 
     def highest(self) -> int:
-        """The most memory of any sample, bytes."""
+        """Return the largest memory of any sample, in bytes."""
         return max(usage.memory_bytes for _, usage in self.samples)
 
     def between(self, begin: float, end: float) -> list[Usage]:
-        """The samples of a span of time; `begin` and `end` in seconds since 1970."""
+        """Return the samples of a span of time; `begin` and `end` are in seconds since 1970."""
         return [usage for moment, usage in self.samples if begin <= moment <= end]

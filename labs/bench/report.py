@@ -1,4 +1,4 @@
-"""The tables of a lab, in Markdown: the exhibits of its lab.toml, and the article's figures beside ours."""
+"""The tables of a lab, in Markdown: its exhibits, and the article's figures beside the lab's."""
 
 import statistics
 import tomllib
@@ -28,7 +28,7 @@ CPU = "cpu_percent."
 
 
 def write(results: Mapping[str, Any], folder: Path) -> str:
-    """All tables. Raise ValueError or KeyError, which name a mistake in lab.toml."""
+    """Return all tables. Raise ValueError or KeyError, which name a mistake in lab.toml."""
     lab, cells = load(folder, results["mode"]), results["cells"]
     published = folder / "published.toml"
     articles = tomllib.loads(published.read_text())["tables"] if published.exists() else []
@@ -55,13 +55,13 @@ def write(results: Mapping[str, Any], folder: Path) -> str:
 
 
 def slowest(cells: Sequence[Cell]) -> float:
-    """How much longer than the median the slowest calibration took, per cent: how busy the machine was."""
+    """Return by how many per cent the slowest calibration exceeded the median: how busy the machine was."""
     found = [sample["calibration_milliseconds"] for cell in cells for sample in cell["samples"]]
     return (max(found) / statistics.median(found) - 1) * 100 if found else 0.0
 
 
 def exhibit(wanted: Table, lab: Experiment, cells: Sequence[Cell]) -> Iterator[str]:
-    """The tables of one exhibit; none if this mode has measured nothing for it."""
+    """Yield the tables of one exhibit; none if this mode has measured nothing for it."""
     series, over, kind = wanted.get("series", ()), wanted.get("over"), wanted.get("kind")
     needed = {*series, *([over] if over else [])}
     shown = [
@@ -70,7 +70,7 @@ def exhibit(wanted: Table, lab: Experiment, cells: Sequence[Cell]) -> Iterator[s
         if needed <= cell["key"].keys() and fits(cell["key"], wanted.get("at", {})) and measured(cell)
     ]
     if not shown or (over and len({cell["key"][over] for cell in shown}) < 2):
-        return  # the quick mode may have one value only
+        return  # in quick mode there may be only one value
     if kind:
         for rest, group in groups(shown, series).items():
             named = {in_words(cell["key"], series): cell for cell in group}
@@ -87,19 +87,19 @@ def exhibit(wanted: Table, lab: Experiment, cells: Sequence[Cell]) -> Iterator[s
 
 
 def measured(cell: Cell) -> bool:
-    """Whether a cell has figures, or the reason why it has none."""
+    """Return whether a cell has figures, or the reason why it has none."""
     return bool(cell["median"] or cell["problem"])
 
 
 def fits(key: Key, wanted: Table) -> bool:
-    """Whether a key has these values: each a value, or a list of several."""
+    """Return whether a key has these values: each is a value, or a list of allowed values."""
     return all(
         key.get(name) in (value if isinstance(value, list) else [value]) for name, value in wanted.items()
     )
 
 
 def groups(cells: Iterable[Cell], series: Sequence[str]) -> Mapping[str, list[Cell]]:
-    """The cells by the rest of their keys, in words."""
+    """Return the cells, grouped by the parts of their keys that are not in the series, as text."""
     found: dict[str, list[Cell]] = {}
     for cell in cells:
         found.setdefault(others(cell, series), []).append(cell)
@@ -107,12 +107,12 @@ def groups(cells: Iterable[Cell], series: Sequence[str]) -> Mapping[str, list[Ce
 
 
 def others(cell: Cell, series: Sequence[str]) -> str:
-    """The parts of a key that are not in the series, in words."""
+    """Return the parts of a key that are not in the series, as text."""
     return in_words(cell["key"], [name for name in cell["key"] if name not in series])
 
 
 def across(title: str, cells: Sequence[Cell], series: Sequence[str], name: str, lab: Experiment) -> str:
-    """A column for each series, a row for each combination of the other keys."""
+    """Return a table with a column for each series, and a row for each combination of the other keys."""
     columns = dict.fromkeys(in_words(cell["key"], series) for cell in cells)
     rows = []
     for rest, group in groups(cells, series).items():
@@ -125,7 +125,7 @@ def across(title: str, cells: Sequence[Cell], series: Sequence[str], name: str, 
 
 
 def factor(cell: Cell, cells: Sequence[Cell], lab: Experiment) -> str:
-    """A cell's primary figure divided by that of its baseline, the cell that differs in `baseline` alone."""
+    """Return a cell's primary figure divided by its baseline's, the cell that differs only in `baseline`."""
     reference = cell["key"] | {name: value for name, value in lab.baseline.items() if name in cell["key"]}
     base = next((one["median"].get(lab.primary) for one in cells if one["key"] == reference), None)
     mine = cell["median"].get(lab.primary)
@@ -135,13 +135,13 @@ def factor(cell: Cell, cells: Sequence[Cell], lab: Experiment) -> str:
 
 
 def spread(cell: Cell, name: str) -> str:
-    """The lowest and the highest sample, if there are several."""
+    """Return the lowest and the highest sample, if there are several."""
     found = cell["spread"].get(name)
     return f" [{number(found[0])} to {number(found[1])}]" if found and found[0] != found[1] else ""
 
 
 def steps(rest: str, named: Mapping[str, Cell], primary: str) -> str:
-    """A ladder: each step, its spread, and what it gains over the one before."""
+    """Return a ladder: each step, its spread, and its gain over the step before."""
     rows, before = [], None
     for name, cell in named.items():
         value = cell["median"].get(primary)
@@ -152,7 +152,7 @@ def steps(rest: str, named: Mapping[str, Cell], primary: str) -> str:
 
 
 def limits(rest: str, named: Mapping[str, Cell], lab: Experiment) -> str:
-    """The CPU of a request by service, and the resource that is nearest to full."""
+    """Return the CPU time of a request by service, and the resource that is nearest to full."""
     one_core = {"generator_cpu_percent": "the generator's one core", **lab.one_core}
     one_core["system_cpu_percent"] = "all cores"
     services = [name for name in lab.services if any(spent(cell, name) for cell in named.values())]
@@ -172,13 +172,13 @@ def limits(rest: str, named: Mapping[str, Cell], lab: Experiment) -> str:
 
 
 def spent(cell: Cell, service: str) -> float:
-    """Microseconds of CPU that a service spends on a request; 0 where the driver counts no requests."""
+    """Return the microseconds of CPU that a service spends on a request; 0 if no requests are counted."""
     rate = cell["median"].get("requests_per_second")
     return cell["median"].get(CPU + service, 0.0) * 1e4 / rate if rate else 0.0
 
 
 def beside(article: Table, cells: Sequence[Cell]) -> str:
-    """The article's figures, and ours of the same cells."""
+    """Return a table of the article's figures, and the lab's figures of the same cells."""
     keys, figures = article["keys"], article["figures"]
     rows = []
     for row in article["rows"]:
@@ -195,13 +195,13 @@ def beside(article: Table, cells: Sequence[Cell]) -> str:
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, with a heading."""
+    """Return a table in Markdown, with a heading."""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return f"## {title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def figure(cell: Cell | None, name: str) -> str:
-    """A cell's figure, or why there is none."""
+    """Return a cell's figure, or the reason why there is none."""
     if cell is None:
         return NOTHING
     if cell["problem"]:
@@ -213,14 +213,14 @@ def figure(cell: Cell | None, name: str) -> str:
 
 
 def number(value: Any) -> str:
-    """A rounded number: 9,029 · 13.5 · 0.46; a text as it is."""
+    """Return a number, rounded: 9,029 · 13.5 · 0.46; return a text unchanged."""
     if not isinstance(value, int | float):
         return str(value) or NOTHING
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def metric(name: str) -> str:
-    """requests_per_second -> requests/s; cpu_percent.backend -> CPU of backend, %."""
+    """Return a metric's title: requests_per_second -> requests/s, cpu_percent.nginx -> CPU of nginx, %."""
     name, _, service = name.partition(".")
     suffix = next((one for one in UNITS if name.endswith(one)), "")
     words = spaced(name.removesuffix(suffix).rstrip("_")) + (f" of {service}" if service else "")
@@ -228,18 +228,18 @@ def metric(name: str) -> str:
 
 
 def spaced(name: str) -> str:
-    """cpu_percent -> CPU percent."""
+    """Return a name as words: cpu_percent -> CPU percent."""
     return " ".join(WORDS.get(word, word) for word in name.split("_"))
 
 
 def in_words(key: Key, only: Iterable[str] | None = None) -> str:
-    """A key in words: small · 25 clients · no keep-alive. `only`: these parts, in the order of the key."""
+    """Return a key as text: small · 25 clients · no keep-alive. `only`: these parts, in the key's order."""
     wanted = set(key if only is None else only)
     return " · ".join(part(name, value) for name, value in key.items() if name in wanted)
 
 
 def part(name: str, value: Any) -> str:
-    """One part of a key in words."""
+    """Return one part of a key as text."""
     if isinstance(value, bool):
         return spaced(name) if value else f"no {spaced(name)}"
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Reads something again and again while a load runs."""
+"""Reads a value repeatedly while a load runs."""
 
 import threading
 import time
@@ -10,10 +10,10 @@ Reading = TypeVar("Reading")
 
 
 class Sampler(Generic[Reading]):
-    """A context in which `read` is called at least once, and again `pause` seconds after it has returned."""
+    """A context in which `read` is called at least once, and again `pause` seconds after each return."""
 
     def __init__(self, read: Callable[[], Reading], pause: float) -> None:
-        self.samples: list[tuple[float, Reading]] = []  # seconds since 1970
+        self.samples: list[tuple[float, Reading]] = []  # each with its time in seconds since 1970
         self._read, self._pause = read, pause
         self._over = threading.Event()
         self._pool = ThreadPoolExecutor(1)
@@ -25,10 +25,10 @@ class Sampler(Generic[Reading]):
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._pool.shutdown()
-        self._sampling.result()  # raises the engine's error, if there was one
+        self._sampling.result()  # raises the error of `read`, if there was one
 
     def take(self) -> None:
-        """One sample."""
+        """Take one sample."""
         reading = self._read()
         self.samples.append((time.time(), reading))
 

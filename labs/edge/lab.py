@@ -29,7 +29,7 @@ SCRIPT = str(FOLDER / "machines.sh")
 ALL = (1, 2, 3)
 FILES = 200  # of 75 kB
 RATE = 60  # requests a second
-BEFORE = 4  # seconds until the event, and after it
+BEFORE = 4  # seconds before the event, and after its end
 SLOW = 1.0  # seconds
 PAGES = {"page": "/stages/demo", "workshop": "/admin/"}
 
@@ -37,11 +37,11 @@ console = Console()
 
 
 class Failed(Exception):
-    """A command has failed; its output says why."""
+    """A command has failed; the message is its output."""
 
 
 def settings(machine: int) -> dict[str, str]:
-    """What `.env` has on this machine; a project of its own, because all share this checkout."""
+    """Return a machine's `.env`; each has a project of its own, because all share this checkout."""
     return {
         "COMPOSE_PROJECT_NAME": f"edge{machine}",
         "EXTRAS": "edge",
@@ -56,7 +56,7 @@ def settings(machine: int) -> dict[str, str]:
 
 def script(*arguments: str, **extra: str) -> str:
     """Run machines.sh; return its output. Raise Failed."""
-    taken = ("PATH", "HOME", "MACHINES_PREFIX")  # not what `make lab` has set
+    taken = ("PATH", "HOME", "MACHINES_PREFIX")  # no variable that `make lab` has set
     environment = {name: os.environ[name] for name in taken if name in os.environ}
     done = subprocess.run(
         [SCRIPT, *arguments],
@@ -72,12 +72,12 @@ def script(*arguments: str, **extra: str) -> str:
 
 
 def on(machine: int, *command: str, **changed: str) -> str:
-    """Type a command on a machine, with these settings changed. Raise Failed."""
+    """Run a command on a machine, with these settings changed. Raise Failed."""
     return script("on", str(machine), *command, **settings(machine) | changed)
 
 
 def healthy(machine: int) -> bool:
-    """Whether all containers of a machine are healthy."""
+    """Return whether all containers of a machine are healthy."""
     states = on(machine, "docker", "ps", "--format", "{{.Status}}").splitlines()
     return len(states) >= 3 and all("(healthy)" in state for state in states)
 
@@ -91,18 +91,18 @@ def wait_for(machine: int, within: float = 90) -> None:
         time.sleep(0.3)
 
 
-# --- What happens.
+# --- The events.
 
 
 def cut() -> None:
-    """The cable of machine 3 is cut for ten seconds."""
+    """Cut the cable of machine 3 for ten seconds."""
     script("cut", "3")
     time.sleep(10)
     script("plug", "3")
 
 
 def kill() -> None:
-    """Machine 3 loses its power, and comes back."""
+    """Cut the power of machine 3; then start it again."""
     script("kill", "3")
     time.sleep(5)
     script("start", "3")
@@ -110,7 +110,7 @@ def kill() -> None:
 
 
 def replace(service: str) -> Callable[[], None]:
-    """A service's container is made anew, as after an update, on one machine after the other."""
+    """Return a function that re-creates a service's container, like an update, machine by machine."""
 
     def run() -> None:
         for machine in ALL:
@@ -118,13 +118,13 @@ def replace(service: str) -> Callable[[], None]:
                 machine, "docker", "ps", "--format", "{{.Names}}", "--filter", f"name=-{service}-"
             ).split()
             on(machine, "docker", "rm", "--force", name)
-            on(machine, "make", "up")  # until it is healthy
+            on(machine, "make", "up")  # returns when the container is healthy
 
     return run
 
 
 def update_backend() -> None:
-    """`make up` with another setting of the backend."""
+    """Run `make up` with another setting of the backend."""
     on(1, "make", "up", UPSTAGE_MAX_UNREAD="65000")
 
 
@@ -146,11 +146,11 @@ EVENTS = (
 )
 
 
-# --- What visitors see.
+# --- The visitors.
 
 
 def probe(machines: tuple[int, ...]) -> subprocess.Popen[str]:
-    """Visitors who come until they are told to stop."""
+    """Start visitors, who come until they are told to stop."""
     addresses = [f"10.77.0.1{machine}:8080" for machine in machines]
     given = {"files": "/media/bench/small.swf?{}", "number": FILES, "rate": RATE, "seconds": 600}
     given |= {"host": "stage.example.org", "pages": ",".join(PAGES.values())}
@@ -160,12 +160,12 @@ def probe(machines: tuple[int, ...]) -> subprocess.Popen[str]:
 
 
 def total(report: dict[str, Any], outcome: str) -> int:
-    """The number of requests with this outcome, over all seconds."""
+    """Return the number of requests with this outcome, over all seconds."""
     return sum(second.get(outcome, 0) for second in report["seconds"])
 
 
 def during(event: Event) -> dict[str, Any]:
-    """Let an event happen; return what visitors saw, second by second, and the sum."""
+    """Let an event happen; return the visitors' outcomes, second by second, and their sums."""
     visitors = probe(event.machines)
     try:
         time.sleep(BEFORE)
@@ -185,11 +185,11 @@ def during(event: Event) -> dict[str, Any]:
     }
 
 
-# --- What is shown.
+# --- The figures.
 
 
 def table(events: list[dict[str, Any]]) -> str:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     titles = ["event", "asked", "failed", "repeated", "above 1 s", "sockets ended", "took, s"]
     titles += [title for name in PAGES for title in (f"{name}: failed", "longest gap, s")]
     lines = [titles, ["---", *["--:"] * (len(titles) - 1)]]
@@ -203,7 +203,7 @@ def table(events: list[dict[str, Any]]) -> str:
 
 
 def picture(events: list[dict[str, Any]], file: Path) -> None:
-    """Draw hits, misses, slow and failed requests, second by second, and the moment of each event."""
+    """Draw hits, misses, slow and failed requests, second by second, and when each event began."""
     figure = Figure(figsize=(9, 1.5 * len(events)), layout="constrained")
     for axes, one in zip(figure.subplots(len(events), 1, sharex=True), events, strict=True):
         seconds = [each["second"] for each in one["seconds"]]
@@ -225,7 +225,7 @@ def picture(events: list[dict[str, Any]], file: Path) -> None:
 
 @contextmanager
 def machines(keep: bool) -> Iterator[None]:
-    """Three machines with the stack; nothing of them is left unless they are to be kept."""
+    """Run three machines with the stack; afterwards remove all of them unless they are to be kept."""
     try:
         script("up", "3")
         for machine in ALL:
@@ -242,7 +242,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--publish", action="store_true")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the machines are removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C: the machines are removed
     began = time.monotonic()
 
     def step(text: str) -> None:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 PATIENCE = 10.0  # seconds for one attempt
 STAGE_PORT = 7230
 JOIN = b"stage_ID=demo&mode=JOIN"
-PING, PONG = 0x89, 0x8A  # first byte of a frame
+PING, PONG = 0x89, 0x8A  # the first byte of each frame
 PAGE_PAUSE = 0.2  # seconds between two requests for a page at one address
-# Makes an identified visitor (varnish/anonymous.vcl), with a cookie of its own: no cache has a page for it.
+# Makes an identified visitor (varnish/anonymous.vcl); no cache has a page for the second cookie.
 COOKIE = "upstage_seen=1; prober=1"
 
 
@@ -33,7 +33,7 @@ class Second:
     """The outcomes of the requests that began in one second."""
 
     counts: Counter[str] = field(default_factory=Counter)  # asked, hit, miss, repeated, failed
-    times: list[float] = field(default_factory=list)  # seconds until the whole response was there
+    times: list[float] = field(default_factory=list)  # seconds until the whole response had arrived
 
 
 @dataclass
@@ -42,11 +42,11 @@ class Page:
 
     asked: int = 0
     failed: int = 0
-    gap: float = 0.0  # seconds: the longest time from a request that failed until a page came
+    gap: float = 0.0  # seconds: the longest time from a failed request until a page arrived
     _since: float | None = None
 
     def count(self, began: float, ended: float, came: bool) -> None:
-        """One request, by the clock in seconds."""
+        """Count one request; the times are in seconds by one clock."""
         self.asked += 1
         self.failed += not came
         if not came and self._since is None:
@@ -58,7 +58,7 @@ class Page:
 
 
 class Prober:
-    """One crowd of clients."""
+    """A crowd of clients."""
 
     def __init__(
         self, addresses: list[str], host: str, files: list[str], seed: int, pages: Sequence[str] = ()
@@ -71,11 +71,11 @@ class Prober:
         self.seconds: dict[int, Second] = defaultdict(Second)
         self.failures: Counter[str] = Counter()
         self.stopped = False
-        self.held: dict[str, float | None] = {}  # a connection that is held: when it ended, in seconds
+        self.held: dict[str, float | None] = {}  # a held connection -> when it ended, in seconds, or None
         self._idle: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = defaultdict(list)
 
     async def run(self, seconds: float, rate: float) -> None:
-        """Begin `rate` requests a second for `seconds`, or until `stopped`; wait for the last ones."""
+        """Begin `rate` requests a second for `seconds`, or until `stopped`; wait for the last one."""
         self.start = time.monotonic()
         held = [asyncio.create_task(self._hold(*what)) for what in self._connections()]
         held += [
@@ -100,13 +100,13 @@ class Prober:
                 raise ended
 
     def _connections(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """The connections to hold at each address: name, host, port, and the client's first bytes."""
+        """Yield the connections to hold at each address: name, host, port, and the client's first bytes."""
         key = base64.b64encode(os.urandom(16)).decode()
         for address in self.addresses:
             host, port = address.rsplit(":", 1)
             upgrade = f"Host: {self.host}\r\nOrigin: http://{self.host}\r\nConnection: Upgrade\r\n"
             upgrade += f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
-            # A text frame, which a client must mask: here with zeros.
+            # A text frame, which a client must mask: the mask is all zeros.
             frame = b"\x81" + bytes([0x80 | len(JOIN), 0, 0, 0, 0]) + JOIN
             first = f"GET /ws HTTP/1.1\r\n{upgrade}\r\n".encode() + frame
             yield f"{host} WebSocket", host, int(port), first
@@ -133,12 +133,12 @@ class Prober:
         began = time.monotonic()
         second = self.seconds[int(began - self.start)]
         second.counts["asked"] += 1
-        # A part of the file: nginx's copy of one second has none, so the response is Varnish's.
+        # Requests a range: nginx's one-second copies have none, so the response is Varnish's.
         await self._browse(number, self.random.choice(self.files), "Range: bytes=0-9", second.counts)
         second.times.append(time.monotonic() - began)
 
     async def _turn_pages(self, number: int, path: str, page: Page) -> None:
-        """Ask for a page again and again, at the address of this number first."""
+        """Request a page again and again, first at the address with this number."""
         while True:
             began = time.monotonic()
             came = await self._browse(number, path, f"Cookie: {COOKIE}", Counter())
@@ -146,7 +146,7 @@ class Prober:
             await asyncio.sleep(began + PAGE_PAUSE - time.monotonic())
 
     async def _browse(self, number: int, path: str, header: str, counts: Counter[str]) -> bool:
-        """Ask as a browser does, at most twice, and count the outcomes. Return whether the response came."""
+        """Send a request as a browser does, at most twice; count the outcomes; return whether it succeeds."""
         outcome = "repeated"
         for attempt in range(2):
             address = self.addresses[(number + attempt) % len(self.addresses)]
@@ -167,9 +167,9 @@ class Prober:
         return outcome != "failed"
 
     async def _ask(self, address: str, path: str, header: str, fresh: bool) -> tuple[int, str]:
-        """Return the status and Varnish's part of Cache-Status; a `fresh` request opens a connection."""
+        """Return the status, and Varnish's part of Cache-Status; a `fresh` request opens a connection."""
         idle = self._idle[address]
-        while idle and idle[-1][0].at_eof():  # closed by the other side meanwhile
+        while idle and idle[-1][0].at_eof():  # the other side has closed it meanwhile
             idle.pop()[1].close()
         if idle and not fresh:
             reader, writer = idle.pop()
@@ -192,12 +192,12 @@ class Prober:
 
 
 async def _read_body(reader: asyncio.StreamReader, lines: dict[str, str]) -> None:
-    """Read what follows the header lines, whose names are in lower case."""
+    """Read the body that follows the header lines, whose names are in lower case."""
     if "content-length" in lines:
         await reader.readexactly(int(lines["content-length"]))
         return
     size = 1
-    while size:  # in chunks
+    while size:  # the body comes in chunks
         size = int(await reader.readuntil(b"\r\n"), 16)
         await reader.readexactly(size + 2)
 
@@ -211,7 +211,7 @@ async def _answer_pings(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
             size = int.from_bytes(await reader.readexactly(2 if size == 126 else 8), "big")
         data = await reader.readexactly(size)
         if kind == PING:
-            writer.write(bytes([PONG, 0x80 | size, 0, 0, 0, 0]) + data)  # masked, with zeros
+            writer.write(bytes([PONG, 0x80 | size, 0, 0, 0, 0]) + data)  # masked with zeros
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ Observed = tuple[list[float], Counter[str], dict[str, list[tuple[float, float]]]
 def observe(
     address: Address, names: dict[str, str], results: "Connection[Observed, None]", over: Event
 ) -> None:
-    """Act as the other client and sample memory until the flood is over, in a separate process."""
+    """Act as the other client and sample memory until the flood ends, in a separate process."""
     other: list[float] = []
     failed: Counter[str] = Counter()
     memory: dict[str, list[tuple[float, float]]] = {service: [] for service in names}
@@ -86,7 +86,7 @@ def flood(project: str, name: str, sizes: Sizes) -> Outcome:
 
 
 def main() -> int:
-    """Run the floods, print the outcome of each; exit status 1 if one broke a promise."""
+    """Run the floods and print the outcome of each; return exit status 1 if one broke a promise."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -20,7 +20,7 @@ ESTABLISHED = b"\1"  # the state of an open connection in Linux's TCP_INFO
 
 @dataclass
 class Sizes:
-    """The size of each flood; the defaults are those of docs/reliability.md. Times in seconds."""
+    """The size of each flood; the defaults are those in docs/reliability.md. Times are in seconds."""
 
     quiet: float = 10.0
     files: int = 180
@@ -34,7 +34,7 @@ class Sizes:
 
 
 async def fetch(address: Address, path: str, timeout: float = 60.0) -> tuple[str, float]:
-    """Ask once over a new connection: the status, "cut", "late" or "refused", and the seconds it took."""
+    """Send one request on a new connection; return status, "cut", "late" or "refused", and the seconds."""
     start = time.monotonic()
     writer = None
     try:
@@ -58,7 +58,7 @@ def request(path: str) -> bytes:
 
 
 async def response(reader: asyncio.StreamReader) -> str:
-    """Read one response: its status, "cut", or "refused" if there is none."""
+    """Read one response; return its status, "cut", or "refused" if there is none."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -82,7 +82,7 @@ async def response(reader: asyncio.StreamReader) -> str:
 
 
 async def quiet(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """No flood: only the other client sends requests."""
+    """Send no flood: only the other client sends requests."""
     await asyncio.sleep(sizes.quiet)
 
 
@@ -93,14 +93,14 @@ async def files(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Clients that read a few bytes every five seconds, as slowhttptest -X does.
+    """Read a few bytes every five seconds, with many clients, as slowhttptest -X does.
 
-    They end before nginx would cut a client that reads nothing (send_timeout, 30 s). Until then they must
-    stay connected; one in twenty finally reads the rest.
+    The clients end before nginx would disconnect a client that reads nothing (send_timeout, 30 s). Until then
+    they must stay connected; one in twenty finally reads the rest.
     """
 
     async def client(number: int) -> str:
-        await asyncio.sleep(number / 400)  # arrivals: 400 a second
+        await asyncio.sleep(number / 400)  # 400 clients arrive each second
         until = time.monotonic() + sizes.seconds
         loop = asyncio.get_running_loop()
         with socket.socket() as connection:
@@ -142,7 +142,7 @@ async def slow(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def crowd(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Clients that fetch the same large file again and again."""
+    """Fetch the same large file again and again, with many clients."""
     until = time.monotonic() + sizes.crowd_seconds
 
     async def client() -> None:
@@ -153,14 +153,14 @@ async def crowd(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Different URLs of one small file, each once; then eight new URLs of the large file."""
+    """Fetch different URLs of one small file, each once; then eight new URLs of the large file."""
     numbers = iter(range(sizes.urls))
     batch = uuid4().hex[:8]
 
     async def client() -> None:
         while some := list(itertools.islice(numbers, 50)):
             reader, writer = await asyncio.open_connection(*containers.address)
-            for number in some:  # all at once: nginx answers them in order
+            for number in some:  # sent all at once: nginx answers them in order
                 writer.write(request(f"{SMALL}?{batch}{number}"))
             for _ in some:
                 outcome.responses[await response(reader)] += 1
@@ -172,7 +172,7 @@ async def urls(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
 
 
 async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """Viewers of one webcam: each gets a picture and waits for the next one, which comes at the end."""
+    """Watch one webcam with many clients: each gets a picture and waits for the next one, sent at the end."""
     camera = "/media/video/flood.jpg"
 
     async def client(number: int) -> None:
@@ -189,7 +189,7 @@ async def viewers(containers: Containers, sizes: Sizes, outcome: Outcome) -> Non
 
 
 async def everything(containers: Containers, sizes: Sizes, outcome: Outcome) -> None:
-    """The four floods that fetch files, at once."""
+    """Run the four floods that fetch files, all at once."""
     await asyncio.gather(*(flood(containers, sizes, outcome) for flood in (files, slow, crowd, urls)))
 
 

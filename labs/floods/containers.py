@@ -24,7 +24,7 @@ class Engine(http.client.HTTPConnection):
         self.sock.connect("/var/run/docker.sock")
 
     def memory(self, container: str) -> float:
-        """The share of its limit that a container uses, file cache that can be dropped left out."""
+        """Return the share of its memory limit that a container uses, without reclaimable file cache."""
         self.request("GET", f"/containers/{container}/stats?stream=false&one-shot=true")
         found = json.load(self.getresponse())["memory_stats"]
         if not found:
@@ -41,13 +41,13 @@ class Containers:
 
     @cached_property
     def address(self) -> Address:
-        """nginx's load port, where no limit for one client applies."""
+        """nginx's load port, where no limits per client apply."""
         inspected = self._docker("inspect", self.container("nginx"))
         networks = json.loads(inspected)[0]["NetworkSettings"]["Networks"]
         return next(net["IPAddress"] for name, net in networks.items() if name.endswith("_edge")), 8000
 
     def container(self, service: str) -> str:
-        """The identifier of a service's container."""
+        """Return the identifier of a service's container."""
         return self._docker("compose", "-p", self.project, "ps", "-q", service).strip()
 
     def picture(self) -> None:
@@ -58,7 +58,7 @@ class Containers:
         self._docker("exec", self.container("backend"), "sh", "-c", script)
 
     def killed(self, since: float) -> list[str]:
-        """Log lines since a time about killed processes."""
+        """Return log lines since a time about killed processes."""
         found = []
         for service in SERVICES:
             log = self._docker("logs", "--since", f"{since:.3f}", self.container(service), errors=True)

@@ -1,4 +1,4 @@
-"""The outcome of a flood: responses, latency for the other client, memory, and broken promises."""
+"""The outcome of a flood: responses, the other client's latency, memory, and broken promises."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ class Outcome:
 
     name: str
     responses: Counter[str] = field(default_factory=Counter)  # status, "held", "cut", "late", "refused"
-    other: list[float] = field(default_factory=list)  # seconds
-    # What the other client got instead of a complete 200 within 10 s.
+    other: list[float] = field(default_factory=list)  # seconds of each response to the other client
+    # The other client's results other than a complete 200 within 10 s.
     failed: Counter[str] = field(default_factory=Counter)
-    # By service: second, share of its limit.
+    # Service -> (second, share of its limit).
     memory: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     began: float = 0.0
     ended: float = 0.0
@@ -25,17 +25,17 @@ class Outcome:
 
     @property
     def p95(self) -> float:
-        """The other client's 95th percentile, milliseconds."""
+        """The other client's 95th percentile, in milliseconds."""
         times = sorted(self.other)
         return times[int(0.95 * (len(times) - 1))] * 1000 if times else float("nan")
 
     def peak(self, service: str) -> float:
-        """The largest share of its limit that a service used."""
+        """Return the largest share of its limit that a service used."""
         return max((share for _, share in self.memory.get(service, [])), default=0.0)
 
     @property
     def faults(self) -> list[str]:
-        """Broken promises, one sentence each."""
+        """Return the broken promises, one sentence each."""
         found = []
         if cut := self.responses["cut"]:
             found.append(f"{cut} responses cut short")

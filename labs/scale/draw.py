@@ -1,9 +1,9 @@
-"""Draws the stage `rehearsal` full, in the database: the backend has the drawing once it has been restarted.
+"""Fills the stage `rehearsal` with drawing, in the database: the backend has it after a restart.
 
     python draw.py
 
-Each of the four layers gets as many marks as the backend keeps: 400 kB together, which are sent to each
-client that joins. Players would need a minute for them.
+Each of the four layers gets as many marks as the backend keeps: 400 kB in total, which are sent to each
+client that joins. Players would need a minute to draw them.
 """
 
 import os
@@ -18,13 +18,13 @@ STAGE = "rehearsal"
 
 
 def line(layer: int, number: int) -> bytes:
-    """A frame of a zigzag over the whole stage, as long as those of a mouse that draws."""
+    """Return a frame of a zigzag across the whole stage, as long as the frames of a mouse that draws."""
     x, y = number * 8 % 800, 100 + number * 37 % 400
     return encode("DRAW_LINE", layer=layer, x=f"{x}.5", y=f"{y}.25")
 
 
 def drawing() -> list[tuple[str, Drawing]]:
-    """The change of each layer."""
+    """Return the change for each layer."""
     return [
         (STAGE, Drawing(layer, tuple(line(layer, number) for number in range(MAX_MARKS))))
         for layer in range(DRAWING_LAYERS)

@@ -1,4 +1,4 @@
-"""What the tests of the labs share."""
+"""The functions that the tests of the labs share."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The Compose files of the labs, merged with the stack's."""
+"""The Compose files of the labs, merged with those of the stack."""
 
 import json
 from typing import Any
@@ -13,10 +13,10 @@ from tests.support.checks import check
 
 
 def merged(*files: str) -> dict[str, Any]:
-    """The services of a merged configuration, which Compose finds consistent."""
+    """Return the services of a merged configuration; require that Compose finds it consistent."""
     command = ["docker", "compose", "--project-directory", str(REPO), "-p", "x"]
     command += [word for file in files for word in ("-f", file)]
-    check(*command, "config", "--quiet")  # with values: without them it checks less
+    check(*command, "config", "--quiet")  # with values, because without them Compose checks less
     printed = check(*command, "config", "--no-interpolate", "--format", "json")
     return json.loads(printed)["services"]  # type: ignore[no-any-return]
 

@@ -1,4 +1,4 @@
-"""A lab's containers on a real engine: the generator alone, and one small lab from beginning to end."""
+"""A lab's containers on a real engine: the generator alone, and one small lab from start to end."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ def own_project(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def remains() -> str:
-    """Containers, networks and volumes of the project."""
+    """Return the containers, networks and volumes of the project."""
     label = f"label=com.docker.compose.project={PROJECT}"
     kinds = (["ps", "-a"], ["network", "ls"], ["volume", "ls"])
     return "".join(
@@ -32,7 +32,7 @@ def remains() -> str:
 COMPUTE = "import time\nwhile time.process_time() < 1: pass\nprint(time.process_time())"
 
 
-@pytest.mark.slow  # twenty seconds, as each lab of `make test-all`
+@pytest.mark.slow  # twenty seconds, like each lab of `make test-all`
 def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrupted(tmp_path: Path) -> None:
     def interrupted() -> None:
         with LabStack(tmp_path, ["generator"]) as stack:
@@ -42,7 +42,7 @@ def test_a_stack_runs_commands_reports_its_use_and_is_removed_even_when_interrup
             before = stack.usage(["generator"])["generator"]
             spent = json.loads(stack.run("generator", "python3", "-c", COMPUTE))
             after = stack.usage(["generator"])["generator"]
-            # The interpreter's start and the engine's own work come on top; the two clocks differ a little.
+            # The interpreter's start and the engine's own work are added; the two clocks differ slightly.
             assert 0.95 * spent < after.cpu_seconds - before.cpu_seconds < spent + 5
             assert 0 < after.memory_bytes < after.memory_limit
             published = [container.ports for container in stack.containers.values()]
@@ -96,7 +96,7 @@ def backend_seconds(cell: dict[str, Any]) -> float:
     return float(sum(sample["cpu_percent.backend"] / 100 * sample["seconds"] for sample in samples))
 
 
-@pytest.mark.slow  # as above; the parts of a run are tested in bench/tests
+@pytest.mark.slow  # twenty seconds; bench/tests test the parts of a run
 def test_a_lab_from_beginning_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,7 +109,7 @@ def test_a_lab_from_beginning_to_end(
     results = json.loads((tmp_path / "smallest.json").read_text())
     direct, default = results["cells"]
     assert (len(direct["samples"]), len(default["samples"])) == (2, 2)
-    # Varnish keeps the file, so the backend has little to do.
+    # Varnish keeps the file, so the backend has little work.
     assert backend_seconds(direct) > 3 * backend_seconds(default)
     assert default["median"]["cpu_percent.nginx"] > 0
     assert 0 < default["median"]["memory_percent.varnish"] < 100

@@ -1,4 +1,4 @@
-"""Each lab in brief: its containers start, and each of its drivers measures what its last cell is for."""
+"""Each lab in brief: its containers start, and each of its drivers measures its last cell."""
 
 import importlib
 from pathlib import Path
@@ -11,7 +11,7 @@ from labs.bench.experiment import load
 from labs.bench.lab_stack import LabStack
 from labs.tests.running_lab import LABS, PROJECT, needs_engine
 
-NETWORK = "198.19.14"  # of labs/opendata; a run beside the tests uses the default one
+NETWORK = "198.19.14"  # the network of labs/opendata; a lab that runs beside the tests uses the default one
 
 
 @needs_engine

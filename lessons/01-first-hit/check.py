@@ -1,10 +1,10 @@
-"""A miss, then a hit on the object that it stored; two passes that store nothing."""
+"""A miss, then a hit on the object that the miss stored; two passes that store nothing."""
 
 from lessons.checking import Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """RFC 9111, section 4: when a stored response may be reused."""
+    """Require RFC 9111, section 4: when a stored response may be reused."""
     fox = lab.requests("/media/fox.svg")
     elsewhere = lab.other_hosts("/media/fox.svg")
     need(fox or not elsewhere, "elsewhere", elsewhere)

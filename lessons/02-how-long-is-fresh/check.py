@@ -1,10 +1,10 @@
-"""The rule for media says 60 s, an older object keeps its 12 hours, and one stored since then has 60 s."""
+"""The rule for media says 60 s; an older object keeps its 12 hours, and one stored since then has 60 s."""
 
 from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The old rule from the log, the new one from the VCL in use."""
+    """Check the old rule in the log, and the new one in the VCL in use."""
     asked = lab.requests("/media/")
     need(asked, "not-requested")
     need(lab.changed("varnish/media.vcl"), "shipped")

@@ -6,7 +6,7 @@ from lessons.checking import Ask, Laboratory, Need, outcomes
 
 
 def stages(cookie: str) -> Ask:
-    """The page with the list of stages, requested with a cookie."""
+    """Return a request for the page with the list of stages, with a cookie."""
     return Ask("/stages/?NEW", headers={"Cookie": cookie})
 
 

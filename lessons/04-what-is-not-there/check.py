@@ -1,4 +1,4 @@
-"""A 404 is stored for ten seconds: one request instead of forty, and no copy after the ten seconds."""
+"""A 404 is stored for ten seconds: one request where there were forty, and no copy after the ten seconds."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """What the learner saw before and after; then how long a 404 lives, and that nothing else is stored."""
+    """Check the requests before and after the change; then how long a 404 is stored, and nothing else."""
     asked = lab.requests("/media/")
     before = [request for request in asked if request.outcome == "hit-for-miss"]
     need(len(before) >= 20, "forty")
@@ -23,7 +23,7 @@ def check(lab: Laboratory, need: Need) -> None:
     need(grace == 0, "grace", grace)
     need(not redirect.lifetime and not again.lifetime, "redirect")
 
-    lines = Counter(line.url for line in lab.nginx("/media/"))  # nginx answers some of them itself
+    lines = Counter(line.url for line in lab.nginx("/media/"))  # nginx itself answers some of them
     hits = [hit for hit in lab.under_this_vcl(asked) if hit.outcome == "hit" and lines[hit.url] >= 20]
     need(hits, "forty-again")
     misses = [request for request in asked if request.outcome == "miss"]

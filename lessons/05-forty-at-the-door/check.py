@@ -1,4 +1,4 @@
-"""Three herds of forty on classic.localhost: one request, forty, forty."""
+"""Three bursts of forty requests on classic.localhost: the backend gets one, forty, forty."""
 
 import re
 from itertools import pairwise
@@ -9,7 +9,7 @@ HOST = "classic.localhost"
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """How many came at once, how many of them waited, and how many the backend saw."""
+    """Check how many arrived at once, how many of them waited, and how many the backend got."""
     for path, why in (
         ("/slow", ""),
         ("/media/", "the response to /media/WORD.png, a 404, is not stored"),

@@ -1,10 +1,10 @@
-"""While the backend was stopped, a stored page was served old and a new one was a 503; now it runs again."""
+"""While the backend was stopped, a stored page was served stale and a new one was a 503; now it runs."""
 
 from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Require an old copy and an error page while the health check failed, and a backend that runs again."""
+    """Require a stale copy and an error page while the health check failed, and a running backend now."""
     pages = [request for request in lab.requests("/") if request.path == "/"]
     need(any(page.outcome == "miss" and page.status == 200 for page in pages), "no-copy")
     old = [page for page in pages if page.outcome == "stale" and page.found_sick]

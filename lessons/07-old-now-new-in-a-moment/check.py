@@ -7,7 +7,7 @@ from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """What the learner watched before, changed, and watched afterwards."""
+    """Check the requests before the change, the change, and the requests after it."""
     watched = lab.requests("/stages/demo")
     need(any(request.outcome == "stale" for request in watched), "not-stale")
     need(lab.changed("starter/varnish/stale.vcl"), "shipped")

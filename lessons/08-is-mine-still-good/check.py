@@ -1,4 +1,4 @@
-"""A 304 from Varnish for an ETag that the client sent, one from the backend for an ETag that Varnish sent."""
+"""A 304 from Varnish for an ETag that the client sent; one from the backend for an ETag of Varnish's."""
 
 from lessons.checking import Laboratory, Need
 from logs.varnishlog import Request
@@ -7,7 +7,7 @@ HOST = "classic.localhost"
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The client's question, then the cache's; then the shipped file is back."""
+    """Check the client's conditional request, then the cache's; then that the shipped file is back."""
     asked = [request for request in lab.requests("/media/", HOST) if request.header("If-None-Match")]
     need(asked or "static.localhost" not in lab.other_hosts("/media/"), "static")
     need(asked, "not-asked")
@@ -22,7 +22,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def names(request: Request) -> bool:
-    """Whether If-None-Match has the object's own ETag; W/ makes no difference (RFC 9110, 13.1.2)."""
-    etag = request.last.header("ETag", "RespHeader")  # the first of them: what VCL wrote comes later
+    """Return whether If-None-Match has the object's own ETag; W/ makes no difference (RFC 9110, 13.1.2)."""
+    etag = request.last.header("ETag", "RespHeader")  # the first record: VCL's changes come later
     sent = request.header("If-None-Match").split(",")
     return etag.removeprefix("W/") in [one.strip().removeprefix("W/") for one in sent]

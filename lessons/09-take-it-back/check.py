@@ -1,4 +1,4 @@
-"""The fox went on both hosts and the diva stayed; then the diva went by its tag; from outside: 405."""
+"""Purges: the fox on both hosts, not the diva; then the diva, by its tag; a purge from outside is a 405."""
 
 from lessons.checking import Laboratory, Need
 from logs.varnishlog import Request
@@ -8,7 +8,7 @@ TAG = "medium-diva-svg"
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """In the order of the four steps. The last purge of each kind counts, so a step can be repeated."""
+    """Check the four steps in order. The last purge of each kind counts, so a step can be repeated."""
     fox = {host: pictures(lab, "fox", host) for host in HOSTS}
     diva = {host: pictures(lab, "diva", host) for host in HOSTS}
     for host in HOSTS:
@@ -45,15 +45,15 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def pictures(lab: Laboratory, name: str, host: str) -> list[Request]:
-    """The learner's requests for one of the pictures."""
+    """Return the learner's requests for one of the pictures."""
     return [r for r in lab.requests(f"/media/{name}.svg", host) if r.method in ("GET", "HEAD")]
 
 
 def before(requests: list[Request], time: float) -> list[Request]:
-    """The requests that came before a time."""
+    """Return the requests that arrived before a time."""
     return [request for request in requests if request.began < time]
 
 
 def after(requests: list[Request], time: float) -> list[Request]:
-    """The requests that came after a time."""
+    """Return the requests that arrived after a time."""
     return [request for request in requests if request.began > time]

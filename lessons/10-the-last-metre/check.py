@@ -1,5 +1,6 @@
 """Thirty requests over thirty connections, then over a few; one object in two sizes, compressed by Varnish,
-then by nginx; at the end the shipped files."""
+then by nginx; finally, the shipped files are back.
+"""
 
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ NUMBER = 30
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """What the learner saw before the change and after it, and that the shipped files are back."""
+    """Check the learner's requests before and after the change, and that the shipped files are back."""
     asked = lab.requests("/media/", CLASSIC)
     need(len(asked) >= NUMBER, "thirty", len(asked))
     need(connections(asked[:NUMBER]) > 25, "few-before")
@@ -31,7 +32,7 @@ def check(lab: Laboratory, need: Need) -> None:
     lines = [line for line in lab.nginx("/media/") if line.status == 200]
     need(any(line.protocol == "HTTP/2.0" for line in lines), "no-http2")
 
-    # By URL: Varnish does not see what nginx answers from its one-second cache.
+    # By URL, because Varnish does not see the requests that nginx answers from its one-second cache.
     least = {request.path: request.body_sent for request in small}
     packed_urls = {request.url for request in fetched if compressed(request)}
     plain = {one.url: one.body_sent for one in fetched if one.path in least and one.url not in packed_urls}
@@ -43,15 +44,15 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def connections(requests: Sequence[Request]) -> int:
-    """The number of connections over which these requests came."""
+    """Return the number of connections over which these requests arrived."""
     return len({request.connection for request in requests})
 
 
 def compressed(request: Request) -> bool:
-    """Whether Varnish compressed what it fetched for this request."""
+    """Return whether Varnish compressed the response that it fetched for this request."""
     return any(fetch.all("Gzip") for fetch in request.fetches)
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Whether the client can decompress gzip."""
+    """Return whether the client can decompress gzip."""
     return "gzip" in request.header("Accept-Encoding")

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 from lessons.checking import Laboratory, Line, Need
 
-WARM_UP = 5.0  # seconds of a run, left out
-LEAST = 20.0  # seconds of a run, after those
-RATE = 40  # arrivals a second at least, of the fifty that are sent
+WARM_UP = 5.0  # seconds at the beginning of a run, which are left out
+LEAST = 20.0  # seconds of a run that must follow the warm-up
+RATE = 40  # arrivals a second, at least, of the fifty that are sent
 RUNS = 2
 
 
 @dataclass(frozen=True)
 class Run:
-    """What nginx logged of a run, after its warm-up: the requests of both models."""
+    """nginx's log of a run, after the warm-up: the requests of both models."""
 
-    lasted: float  # seconds
+    lasted: float  # how long the run lasted, in seconds
     arrives: list[Line]
     waits: list[Line]
 
@@ -27,17 +27,17 @@ class Run:
 
     @property
     def whole(self) -> bool:
-        """Whether both models asked for long enough, and as often as they should."""
+        """Whether both models sent requests for long enough, and as often as they should."""
         return self.lasted >= LEAST and len(self.arrives) >= RATE * self.lasted and bool(self.waits)
 
     @property
     def shows(self) -> bool:
-        """Whether p99 of the arrivals has the pause, and that of the users who wait has not."""
+        """Whether the p99 of the arrivals includes the pause, and the p99 of the waiting users does not."""
         return self.whole and p99(self.arrives) > 10 * p99(self.waits)
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The report of `make compare`, then two runs with a pause."""
+    """Check the report of `make compare`, then two runs with a pause."""
     report = lab.report("compare")
     need(report, "not-compared")
     measured = {one["topology"]: one for one in report["measurements"]}
@@ -55,7 +55,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def runs(lab: Laboratory) -> list[Run]:
-    """The learner's runs of the two models on nginx.localhost. A URL ends with the name of its run."""
+    """Return the learner's runs of the two models on nginx.localhost. A URL ends with the name of its run."""
     lines = [line for line in lab.evidence.nginx_lines("/stages/load?") if line.host == "nginx.localhost"]
     by_run: dict[str, list[Line]] = {}
     for line in sorted(lines, key=begun):
@@ -65,7 +65,7 @@ def runs(lab: Laboratory) -> list[Run]:
 
 
 def run_of(lines: list[Line]) -> Run:
-    """A run from its lines, in the order in which they began."""
+    """Return a run from its lines, in the order in which the requests began."""
     warm = [line for line in lines if begun(line) >= begun(lines[0]) + WARM_UP]
     lasted = begun(lines[-1]) - begun(lines[0]) - WARM_UP
     arrives, waits = ([line for line in warm if f"?{model}=" in line.url] for model in ("arrives", "waits"))
@@ -73,11 +73,11 @@ def run_of(lines: list[Line]) -> Run:
 
 
 def begun(line: Line) -> float:
-    """When a request came to nginx, in seconds since 1970."""
+    """Return when a request reached nginx, in seconds since 1970."""
     return (line.ended or 0.0) - (line.seconds or 0.0)
 
 
 def p99(lines: list[Line]) -> int:
-    """Milliseconds within which 99 of 100 were answered; 0 for none."""
+    """Return the milliseconds within which 99 of 100 requests were answered; 0 for no requests."""
     seconds = sorted(line.seconds or 0.0 for line in lines)
     return round(1000 * seconds[math.ceil(0.99 * len(seconds)) - 1]) if seconds else 0

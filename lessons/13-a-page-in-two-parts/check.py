@@ -4,8 +4,9 @@ from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The learner saw the page before and after; now the page is kept for a minute, the number for a
-    second."""
+    """Check that the learner saw the page before and after; and that the page is kept for a minute, the
+    number for a second.
+    """
     asked = lab.requests("/playbill")
     need(asked, "not-requested")
     need(any(not page.parts for page in asked), "changed-first")
@@ -17,13 +18,13 @@ def check(lab: Laboratory, need: Need) -> None:
     need(first.seen and first.seen.parts, "whole")
     again = Ask(first.ask.url)
     lab.wait(1.5)
-    lab.ask(again)  # gets the expired number, and triggers a fetch
+    lab.ask(again)  # gets the expired number, and triggers a fetch of it
     lab.wait(1.5)
     (later,) = lab.ask(again)
     need(later.outcome == "hit", "page-expired", later.outcome)
     need(first.response.body != later.response.body, "old-number")
     need("surrogate-control" not in later.response.headers, "header")
-    (plain,) = lab.ask(Ask("/playbill", method="GET"))  # as visitors do: without a query
+    (plain,) = lab.ask(Ask("/playbill", method="GET"))  # a request like a visitor's, without a query
     need(b"<esi:" not in plain.response.body, "without-query")
     (stages,) = lab.ask(Ask("/stages/?NEW"))
     filters = [fetch.first("Filters") for fetch in stages.seen.fetches] if stages.seen else ["esi"]

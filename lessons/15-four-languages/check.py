@@ -1,15 +1,15 @@
-"""Browsers with different headers but the same language share one copy; each language still gets its own."""
+"""Browsers with different headers but the same language share one copy; each language still has its own."""
 
 from lessons.checking import Ask, Laboratory, Need, outcomes
 
 
 def wants(language: str) -> Ask:
-    """The greeting, for a browser with this Accept-Language."""
+    """Return a request for the greeting, from a browser with this Accept-Language."""
     return Ask("/welcome?NEW", headers={"Accept-Language": language})
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Check readers of each language, three of German, and another page; then the learner's requests."""
+    """Check readers of each language, three of German, and another page; then the learner's own requests."""
     asked = lab.requests("/welcome")
     languages = {request.header("Accept-Language") for request in asked}
     need(len(languages) >= 3, "three-languages")

@@ -1,18 +1,18 @@
-"""Three caches: each file on one of them, only a lost one's files move, and they return to it."""
+"""Three caches: each file is on one of them; only a lost cache's files move, and they return to it."""
 
 import re
 
 from lessons.checking import Ask, Laboratory, Need
 
-SEVERAL = 12  # files: hardly ever all on two caches
+SEVERAL = 12  # files: hardly ever all on only two of the caches
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Which cache has answered for each file, in nginx's log: the log of a killed cache is gone."""
+    """Check which cache answered for each file, in nginx's log: a killed cache's own log is gone."""
     need({"varnish-2", "varnish-3"} <= lab.started.keys(), "one-cache")
 
     responses: dict[str, list[tuple[str, bool]]] = {}  # file -> name of the cache, whether it was a hit
-    # The workers write their lines in turn.
+    # The workers write their lines in turn, so the log is not in order.
     for line in sorted(lab.nginx("/media/"), key=lambda line: line.ended or 0):
         if line.status == 200 and (found := re.match(r"(varnish-\d); (hit)?", line.cache)):
             responses.setdefault(line.url, []).append((found[1], found[2] is not None))

@@ -1,10 +1,10 @@
-"""A random fault is repaired by hand, was watched while it lasted, under load, and its cause is named."""
+"""A random fault was repaired by hand, was watched under load while it lasted, and its cause is named."""
 
 from faults.fault import bash, faults
 from faults.state import State, read_state, write_state
 from lessons.checking import Ask, Laboratory, Need, Question
 
-# Each fault that can be chosen, and three that look like it.
+# Each fault that can be chosen, and three that resemble it.
 ALIKE = {
     "backend-frozen": ("backend-socket-removed", "varnish-frozen", "nginx-worker-frozen"),
     "backend-socket-removed": ("backend-frozen", "varnish-frozen", "varnish-off-back"),
@@ -13,21 +13,21 @@ ALIKE = {
     "varnish-frozen": ("backend-frozen", "varnish-off-back", "backend-socket-removed"),
     "varnish-off-back": ("nginx-off-back", "varnish-frozen", "backend-socket-removed"),
 }
-# A cause, and what it does to visitors.
+# A cause, and its effect on visitors.
 CHOICES = {
     fault.name: (f"{fault.title}.", f"Then this is what visitors see: {fault.users}") for fault in faults()
 }
 QUESTIONS = {name: Question(dict(CHOICES[one] for one in (name, *alike))) for name, alike in ALIKE.items()}
 
-HOUR = 3600  # seconds: how much of a fault the check looks at
-# The rate of half a minute, which begins before the fault: the fault itself may end the load.
+HOUR = 3600  # seconds of a fault that the check examines
+# The rate over half a minute, part of which is before the fault: the fault itself may stop the load.
 LOADED = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 5'
-# The requests of charts. `make status` and this check send none of this kind.
+# The requests of charts. Neither `make status` nor this check sends any of this kind.
 WATCHED = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The services' health as the engine sees it, what visitors get, then what Prometheus has recorded."""
+    """Check the services' health as the engine reports it, visitors' responses, then Prometheus' records."""
     need("prometheus" in lab.evidence.started(), "not-running")
     state = random_fault(lab, need)
     need(not bash("is_well").returncode, "unhealthy")
@@ -42,12 +42,12 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def question(lab: Laboratory, need: Need) -> Question:
-    """The causes to choose from."""
+    """Return the causes to choose from."""
     return QUESTIONS[random_fault(lab, need).random]
 
 
 def random_fault(lab: Laboratory, need: Need) -> State:
-    """What is broken, or was mended by hand."""
+    """Return the random fault of this attempt, unless `make mend` has repaired it."""
     state = read_state(lab.evidence.state / "fault.json")
     need(state and state.random and state.broken >= lab.began, "not-broken")
     assert state
@@ -55,7 +55,7 @@ def random_fault(lab: Laboratory, need: Need) -> State:
 
 
 def held(lab: Laboratory, state: State, condition: str) -> bool:
-    """Whether a condition on the metrics was true at a moment of the fault, however short that was."""
+    """Return whether a condition on the metrics was true at any moment of the fault, however short."""
     end = min(state.mended, state.broken + HOUR)
     seconds = max(10, round(end - state.broken))
     return bool(lab.evidence.metrics(f"count_over_time(({condition})[{seconds}s:5s] @ {end:.3f})"))

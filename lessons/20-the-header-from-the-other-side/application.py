@@ -1,6 +1,6 @@
 """An application with four pages, whose headers you write in headers.toml: python3 application.py.
 
-A cache that works is not seen, so each page ends with the number of the response.
+Nobody can see a cache at work, so each page ends with the number of the response.
 """
 
 import itertools
@@ -16,12 +16,12 @@ number = itertools.count(1)
 
 
 class Application(BaseHTTPRequestHandler):
-    """The pages."""
+    """Serves the pages."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with the headers of headers.toml; 304 if the client has this ETag."""
+        """Answer with the headers of headers.toml, or with 304 if the client has this ETag."""
         path = self.path.partition("?")[0]
         try:
             headers = tomllib.loads(HEADERS.read_text()).get(path, {})
@@ -44,7 +44,7 @@ class Application(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def page(self, path: str) -> tuple[dict[str, str], str]:
-        """The headers and the text that the page's program makes."""
+        """Return the headers and the text that the page's program makes."""
         if path == "/greeting":
             language = self.headers.get("Accept-Language", "")[:2]
             language = language if language in GREETINGS else "en"
@@ -56,7 +56,7 @@ class Application(BaseHTTPRequestHandler):
 
 
 def serve() -> None:
-    """Listen on a free port, because other learners may share this machine; the next time on the same one."""
+    """Listen on a free port, because other learners may share this machine; next time, on this port again."""
     port = int(PORT.read_text()) if PORT.exists() else 0
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Application)

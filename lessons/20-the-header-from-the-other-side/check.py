@@ -1,4 +1,4 @@
-"""The application's own headers, as Varnish and nginx obey them; then one that poisons a copy."""
+"""The application's own headers, as Varnish and nginx obey them; then a header that poisons a copy."""
 
 from lessons.checking import Ask, Laboratory, Need, Probe
 
@@ -6,7 +6,7 @@ HOST = "app.localhost"
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """One page after the other, with requests that no client has made before; the learner's own first."""
+    """Check page after page, with requests that no client has made before; first, the learner's own."""
     asked = lab.requests("", HOST)
     need(asked, "not-requested")
     prices = [request for request in asked if request.path == "/price" and request.fetches]
@@ -40,7 +40,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def twice(lab: Laboratory, url: str, headers: dict[str, str] | None = None) -> list[Probe]:
-    """The same request two times, more than a second apart: nginx has forgotten its copy."""
+    """Send the same request twice, more than a second apart, so that nginx has dropped its copy."""
     (first,) = lab.ask(Ask(url, HOST, headers=headers or {}))
     lab.wait()
     (again,) = lab.ask(Ask(first.ask.url, HOST, headers=headers or {}))

@@ -8,7 +8,7 @@ from lessons.checking import REPO, Ask, Laboratory, Need, shipped
 
 TEST = "varnish/tests/newsletter.vtc"
 FILE = "varnish/normalise.vcl"
-# The rules that the test must tell apart: the shipped ones with one of these at the end; the learner's own.
+# The rules that the test must tell apart: the shipped ones, with one of these appended; the learner's own.
 RULES = {
     "shipped": "",
     "right": r"""
@@ -27,11 +27,11 @@ sub vcl_recv {
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """The test against three sets of rules, then the rule against new requests."""
+    """Run the test with three sets of rules; then check the rule with new requests."""
     need((REPO / TEST).exists(), "no-test")
 
     passes = passing(lab, RULES)
-    # Once more: if the machine is too busy, that is not the learner's mistake.
+    # Once more: a busy machine is not the learner's mistake.
     passes |= passing(lab, {"right", "mine"} - passes)
     need("shipped" not in passes, "passes-without-rule")
     need("right" in passes, "fails-with-rule")
@@ -51,7 +51,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def passing(lab: Laboratory, names: Collection[str]) -> set[str]:
-    """The names in RULES with which the learner's test passes."""
+    """Return the names in RULES with which the learner's test passes."""
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             copy_rules(Path(folder) / name, RULES[name])
@@ -60,7 +60,7 @@ def passing(lab: Laboratory, names: Collection[str]) -> set[str]:
 
 
 def copy_rules(folder: Path, rule: str | None) -> None:
-    """The files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
+    """Copy the files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
     for file in (*REPO.glob("varnish/*.vcl"), *REPO.glob("starter/varnish/*.vcl"), REPO / TEST):
         name = str(file.relative_to(REPO))
         text = file.read_text() if name in (FILE, TEST) and (rule is None or name == TEST) else shipped(name)

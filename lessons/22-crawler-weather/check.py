@@ -4,11 +4,11 @@ import secrets
 
 from lessons.checking import Ask, Laboratory, Need, Probe, Request, outcomes
 
-LEAST = 100  # requests of a crawl
+LEAST = 100  # requests of a crawl, at least
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """People beside a crawl under the shipped rules; the rule with new words; people beside another crawl."""
+    """Check people beside a crawl under the shipped rules; the changed rule; people beside another crawl."""
     asked = lab.requests("/slow")
     crawl = [request for request in asked if "trail-" in request.url]
     people = [request for request in asked if "trail-" not in request.url]
@@ -49,20 +49,20 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def trail() -> str:
-    """A word as the crawler invents it."""
+    """Return a word like those that the crawler invents."""
     return f"trail-{secrets.token_hex(4)}"
 
 
 def beside(crawl: list[Request], people: list[Request]) -> list[Request]:
-    """The people's requests that came within a second of one of the crawl."""
+    """Return the people's requests that arrived within a second of a request of the crawl."""
     return [one for one in people if any(abs(one.began - other.began) < 1 for other in crawl)]
 
 
 def served(request: Request) -> bool:
-    """Whether a request got a page that no cache had."""
+    """Return whether a request got a page that no cache had."""
     return request.outcome == "miss" and request.status == 200
 
 
 def copies(*probes: Probe) -> int:
-    """The number of cached objects that answered."""
+    """Return the number of different cached objects that were served."""
     return len({probe.seen.object for probe in probes if probe.seen})

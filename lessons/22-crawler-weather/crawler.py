@@ -1,7 +1,7 @@
-"""A crawler with hundreds of addresses: thirty requests a second for half a minute, and no URL twice.
+"""A crawler with hundreds of addresses: thirty requests a second for half a minute; it repeats no URL.
 
-It runs in Locust's container, because on nginx's port 8001, which is not published, a connection says which
-address it has (the PROXY protocol). Prints what the crawler got.
+It runs in Locust's container, because on nginx's port 8001, which is not published, each connection states
+its own address (the PROXY protocol). It prints the statuses that the crawler got.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ PAGES = 5
 
 
 async def ask(number: int, word: str) -> str:
-    """One request from an address of its own; return the status."""
+    """Send one request from an address of its own; return the status."""
     arguments = [f"{word}-{random.randint(1, PAGES)}", f"trail-{random.getrandbits(32):08x}"]
     random.shuffle(arguments)
     address = f"198.18.{number // 250}.{number % 250 + 1}"  # 198.18.0.0/15 is for load tests (RFC 2544)
@@ -33,7 +33,7 @@ async def ask(number: int, word: str) -> str:
 
 
 async def main(word: str) -> None:
-    """Make the requests at their instants, whatever becomes of earlier ones."""
+    """Send the requests when they are due, whatever happens to earlier ones."""
     asked = []
     for number in range(RATE * SECONDS):
         asked.append(asyncio.create_task(ask(number, word)))

@@ -17,7 +17,7 @@ from .printing import page
 from .progress import Progress
 from .shipped import restore
 
-ERASE = "\r\033[K"  # the line
+ERASE = "\r\033[K"  # erases the line
 
 
 def main(command: str, number: str = "") -> int:
@@ -50,7 +50,7 @@ def run(progress: Progress, command: str, number: str) -> int:
 
 
 def find(number: str) -> Lesson:
-    """The lesson of that number; one that is gone leads to another. Raise StartAgain if there is none."""
+    """Return the lesson with that number; a removed one may lead to another. Raise StartAgain without one."""
     found = {lesson.number: lesson for lesson in lessons()}
     wanted = int(number) if number.isdecimal() else 0
     if leads := gone().get(wanted):
@@ -85,7 +85,7 @@ def begin(progress: Progress, lesson: Lesson) -> int:
 
 
 def check(lesson: Lesson) -> int:
-    """Judge the attempt, then the answer in ANSWER. On a terminal, say meanwhile what takes time."""
+    """Judge the attempt, then the answer in ANSWER. On a terminal, meanwhile print which step takes time."""
 
     def report(doing: str) -> None:
         if sys.stderr.isatty():
@@ -127,7 +127,7 @@ if __name__ == "__main__":
     try:
         code = main(*sys.argv[1:])
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code)

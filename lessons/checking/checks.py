@@ -16,18 +16,18 @@ Need = Callable[..., None]  # need(fact, refusal, *figures): raises Missing unle
 
 
 def check(lesson: Lesson, lab: Laboratory) -> None:
-    """Look at the evidence. Raise Missing."""
+    """Examine the evidence. Raise Missing."""
     _module(lesson.folder).check(lab, _need(lesson, lab.word))
 
 
 def questions(lesson: Lesson) -> list[Question]:
-    """All questions that may be asked: the same one for each attempt, or those of QUESTIONS."""
+    """Return all questions that may be asked: the only one, or those of QUESTIONS."""
     several: dict[str, Question] = getattr(_module(lesson.folder), "QUESTIONS", {})
     return list(several.values()) or [Question(lesson.told["choices"])]
 
 
 def question(lesson: Lesson, lab: Laboratory) -> Question:
-    """The question of an attempt; a lesson with QUESTIONS chooses it. Raise Missing."""
+    """Return the question of an attempt; a lesson with QUESTIONS chooses one. Raise Missing."""
     if len(questions(lesson)) == 1:
         return questions(lesson)[0]
     chosen: Question = _module(lesson.folder).question(lab, _need(lesson, lab.word))

@@ -1,4 +1,4 @@
-"""What the running stack shows: logs, loaded configuration, and responses to the checks' requests."""
+"""The evidence on the running stack: logs, loaded configuration, and responses to the checks' requests."""
 
 import gzip
 import http.client
@@ -28,7 +28,7 @@ BUILT_IN = "<builtin>"
 
 @dataclass(frozen=True)
 class Ask:
-    """A request to make, through nginx's public port."""
+    """A request to send, through nginx's public port."""
 
     url: str
     host: str = "localhost"
@@ -38,10 +38,10 @@ class Ask:
 
 @dataclass(frozen=True)
 class Response:
-    """What a client sees of a response. Status 0 means that there was none."""
+    """A response as a client sees it. Status 0 means that there was none."""
 
     status: int
-    headers: dict[str, str] = field(default_factory=dict)  # names in lower case
+    headers: dict[str, str] = field(default_factory=dict)  # with names in lower case
     body: bytes = b""
 
     @property
@@ -51,9 +51,9 @@ class Response:
 
 
 class Evidence:
-    """What the stack of this checkout shows during one command; `bin/lesson` sets the environment.
+    """The evidence on this checkout's stack during one command; `bin/lesson` sets the environment.
 
-    `report` is told what takes time.
+    `report` is called with the name of a step that takes time.
     """
 
     def __init__(self, report: Callable[[str], None] = lambda doing: None) -> None:
@@ -62,11 +62,11 @@ class Evidence:
         self.address = os.environ["BIND_ADDR"].replace("0.0.0.0", "127.0.0.1")
         self._report = report
         self._quiet_since = time.monotonic()
-        self._logs: dict[str, str] = {}  # what was read since then, by service or query
+        self._logs: dict[str, str] = {}  # read since the last request; by service or query
 
     @contextmanager
     def asking(self, about: str) -> Iterator[Running]:
-        """The stack, for one question. Raise StartAgain if there is no answer."""
+        """Yield the stack, for one question to it. Raise StartAgain if it does not answer."""
         self._report(f"reading {about}")
         try:
             yield running()
@@ -77,25 +77,25 @@ class Evidence:
             raise StartAgain("Varnish did not answer in time: try again." if late else str(error)) from None
 
     def _varnish(self, tool: str, *arguments: str) -> str:
-        """What a tool of Varnish prints."""
+        """Return the output of a tool of Varnish."""
         with self.asking(tool) as stack:
             return stack.varnish(tool, *arguments)
 
     def _log(self, service: str) -> list[str]:
-        """The lines of a service's log, read only once between two requests."""
+        """Return the lines of a service's log, which is read only once between two requests."""
         if service not in self._logs:
             with self.asking(f"the log of {service}") as stack:
                 self._logs[service] = stack.log(service)
         return self._logs[service].splitlines()
 
     def requests(self, word: str) -> list[Request]:
-        """The requests in Varnish's log with a word in the URL, in order of arrival."""
+        """Return the requests in Varnish's log with a word in the URL, in order of arrival."""
         return self._logged(f'ReqURL ~ "{word}"')
 
     def requests_by_id(self, ids: Iterable[str]) -> dict[str, Request]:
-        """The requests in Varnish's log with these IDs (X-Request-Id); of several with one ID, the first.
+        """Return the requests in Varnish's log with these X-Request-Ids; if several share one, the first.
 
-        nginx asks once more for a large file that its workers may not read themselves.
+        nginx sends another request for a large file that its workers may not read themselves.
         """
         found: dict[str, Request] = {}
         for request in self._logged(f'ReqHeader:X-Request-Id ~ "{"|".join(ids)}"'):
@@ -103,43 +103,43 @@ class Evidence:
         return found
 
     def purges(self) -> list[Request]:
-        """The purges in Varnish's log, in order of arrival."""
+        """Return the purges in Varnish's log, in order of arrival."""
         return self._logged('ReqMethod eq "PURGE"')
 
     def _logged(self, query: str) -> list[Request]:
-        """The requests that match a query: https://varnish-cache.org/docs/7.7/reference/vsl-query.html"""
+        """Return the requests for a query: https://varnish-cache.org/docs/7.7/reference/vsl-query.html"""
         if query not in self._logs:
             self._logs[query] = self._varnish("varnishlog", "-d", "-g", "request", "-q", query)
         return sorted(requests(self._logs[query].splitlines()), key=lambda request: request.began)
 
     def oldest_record(self) -> float:
-        """The time of the oldest request that the log of every Varnish still has, in seconds since 1970."""
+        """Return the time since which every Varnish's log is complete, in seconds since 1970."""
         log = self._varnish("varnishlog", "-d", "-g", "vxid", "-i", "Timestamp", "-k", "1")
         found = re.findall(r"Timestamp +\w+: ([\d.]+)", log)
         return max(map(float, found), default=time.time())
 
     def started(self) -> dict[str, str]:
-        """When each service was last started and, in containers, stopped, as the engine writes it."""
+        """Return when each service was last started and, in containers, stopped, as the engine writes it."""
         with self.asking("the services") as stack:
             return stack.started()
 
     def stopped(self, service: str) -> float:
-        """When a service last stopped, in seconds since 1970; 0 if never, or if native mode does not tell."""
+        """Return when a service last stopped, in seconds since 1970; 0 if never, or in native mode."""
         _, _, when = self.started()[service].partition(" ")
         return datetime.fromisoformat(re.sub(r"(\.\d{6})\d*", r"\1", when)).timestamp() if when else 0.0
 
     def nginx_lines(self, word: str) -> list[Line]:
-        """The lines of nginx's log whose URL contains a word."""
+        """Return the lines of nginx's log whose URL contains a word."""
         time.sleep(max(0.0, self._quiet_since + FLUSHED - time.monotonic()))
         return [line for line in nginx_lines(self._log("nginx")) if word in line.url and line.ended]
 
     def backend_lines(self, word: str = "") -> list[Line]:
-        """The lines of the backend's log whose URL contains a word."""
+        """Return the lines of the backend's log whose URL contains a word."""
         return [line for line in backend_lines(self._log("backend")) if word in line.url]
 
     @cached_property
     def active(self) -> str:
-        """The name of the VCL in use. Raise StartAgain if there is none."""
+        """Return the name of the VCL in use. Raise StartAgain if there is none."""
         found = re.search(r"^active +\S+ +\S+ +\d+ +(\S+)", self._vcls, re.M)
         if not found:
             raise StartAgain("Varnish has no VCL: make up")
@@ -151,7 +151,7 @@ class Evidence:
 
     @cached_property
     def loaded(self) -> dict[str, str]:
-        """The text of each file of the VCL in use: `varnish/media.vcl` ..., as `source` names it.
+        """Return the text of each file of the VCL in use: `varnish/media.vcl` ..., as `source` names it.
 
         Raise StartAgain.
         """
@@ -159,7 +159,7 @@ class Evidence:
 
     @cached_property
     def labelled(self) -> list[dict[str, str]]:
-        """The same for each VCL that a label stands for, such as that of classic.localhost."""
+        """Return such texts for each VCL that a label stands for, such as that of classic.localhost."""
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
 
     def _files(self, vcl: str) -> dict[str, str]:
@@ -168,17 +168,17 @@ class Evidence:
         return files
 
     def passing(self, folder: str, tests: Iterable[str]) -> set[str]:
-        """Which of a folder's VTCs pass, in Varnish's container."""
+        """Return which of a folder's VTCs pass, in Varnish's container."""
         with self.asking("varnishtest") as stack:
             return set(re.findall(r" TEST (\S+) passed ", stack.varnishtest(folder, tests)))
 
     def nginx_is_loaded(self) -> bool:
-        """Whether the running nginx has the files that are on the disk."""
+        """Return whether the running nginx has the files that are on the disk."""
         with self.asking("nginx") as stack:
             return stack.nginx_is_current()
 
     def ask(self, ask: Ask) -> Response:
-        """Make one request over a separate connection, with the headers of curl."""
+        """Send one request over a separate connection, with the headers of curl."""
         self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:
@@ -204,7 +204,7 @@ class Evidence:
             self._logs.clear()
 
     def metrics(self, query: str) -> list[tuple[dict[str, str], float]]:
-        """What Prometheus (extras/observe) answers to a query: the labels and the value of each series, now.
+        """Return Prometheus' (extras/observe) answer to a query: the labels and present value of each series.
 
         Raise StartAgain if it does not answer.
         """
@@ -222,23 +222,23 @@ class Evidence:
             connection.close()
 
     def ask_at_once(self, asks: Sequence[Ask], most: int = 0) -> list[Response]:
-        """Make requests side by side: all of them, or `most` at a time."""
+        """Send requests at the same time: all of them, or `most` at a time."""
         with ThreadPoolExecutor(most or len(asks)) as pool:
             return list(pool.map(self.ask, asks))
 
 
 def source(path: str) -> str:
-    """The file of this checkout that Varnish reads at a path, in a container or not, or the path itself."""
+    """Return the file of this checkout that Varnish reads at a path, in a container or not; else the path."""
     folder, _, name = path.rpartition("/")
     for known in ("starter/varnish", "varnish"):
-        written = Path(folder).parent.name in ("tmp", "generated")  # start.sh has written it
+        written = Path(folder).parent.name in ("tmp", "generated")  # start.sh has written the file
         if folder.endswith(f"/{known}") and not written and (REPO / known / name).is_file():
             return f"{known}/{name}"
     return path
 
 
 def files_in(shown: str) -> dict[str, str]:
-    """The files in what `vcl.show -v` prints, as `source` names them, with Unix line ends."""
+    """Return the files in the output of `vcl.show -v`, named as by `source`, with Unix line ends."""
     text, at, files = shown.encode(), 0, {}
     while found := SHOWN.search(text, at):
         at = found.end() + int(found[1])
@@ -247,5 +247,5 @@ def files_in(shown: str) -> dict[str, str]:
 
 
 def unix(text: str) -> str:
-    """A text with Unix line ends: Windows' mean the same to Varnish and to nginx."""
+    """Return a text with Unix line ends: Windows' mean the same to Varnish and to nginx."""
     return text.replace("\r\n", "\n")

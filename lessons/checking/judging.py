@@ -14,7 +14,7 @@ from .shipped import CONFIGURATION, changed_files, shipped
 
 
 def judge(lesson: Lesson, lab: Laboratory) -> None:
-    """Raise Missing or StartAgain with the first thing that is wrong."""
+    """Raise Missing or StartAgain for the first fault."""
     same_stack(lesson, lab)
     _configuration(lesson, lab)
     check(lesson, lab)
@@ -32,14 +32,14 @@ def same_stack(lesson: Lesson, lab: Laboratory) -> None:
         raise StartAgain(
             f"{', '.join(restarted)} was restarted since the lesson began, so its log is gone. {again}"
         )
-    # Where a Varnish may be restarted, its log begins anew.
+    # If a Varnish may be restarted, its log may begin anew.
     kept = not any(service.startswith("varnish") for service in lesson.names("restarts"))
     if kept and lab.evidence.oldest_record() > lab.began + 1:
         raise StartAgain(f"Varnish's log no longer has the beginning of this attempt. {again}")
 
 
 def _configuration(lesson: Lesson, lab: Laboratory) -> None:
-    """Only the lesson's files may be changed, and what is saved must be loaded."""
+    """Require that only the lesson's files are changed, and that the saved files are loaded."""
     for file in changed_files(CONFIGURATION):
         if file not in lesson.changes:
             raise Missing(
@@ -50,7 +50,7 @@ def _configuration(lesson: Lesson, lab: Laboratory) -> None:
         raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
     for name, loaded in lab.evidence.loaded.items():
         _as_saved(name, loaded)
-    for files in lab.evidence.labelled:  # as shipped is as good: `vcl.load` by hand leaves them alone
+    for files in lab.evidence.labelled:  # as shipped is as good: `vcl.load` by hand does not change them
         for name, loaded in files.items():
             if not name.startswith("/") and loaded != unix(shipped(name)):
                 _as_saved(name, loaded)
@@ -59,7 +59,7 @@ def _configuration(lesson: Lesson, lab: Laboratory) -> None:
 
 
 def _as_saved(name: str, loaded: str) -> None:
-    """Raise Missing unless a file that Varnish has loaded is the one on the disk."""
+    """Raise Missing unless a file that Varnish has loaded equals the one on the disk."""
     if name.startswith("/"):  # Varnish's start.sh writes it
         return
     if not (REPO / name).is_file():  # such as <vcl.inline>

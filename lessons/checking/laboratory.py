@@ -1,7 +1,7 @@
-"""What can be found out about an attempt: what the learner has done, and what a check tries itself.
+"""The facts about an attempt: what the learner has done, and what a check tries itself.
 
-Everything a learner requests contains the attempt's word, so no other request can pass for it; everything the
-check requests contains a new word.
+Every URL that a learner requests contains the attempt's word, so no other request can pass for it; every URL
+that the check requests contains a new word.
 """
 
 import json
@@ -18,8 +18,8 @@ from .errors import Missing
 from .evidence import Ask, Evidence, Response
 from .shipped import CONFIGURATION, changed_files
 
-SECOND = 1.1  # nginx may answer with its own copy for a second
-ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` begins an IPv6 address
+SECOND = 1.1  # seconds; nginx may answer with its own copy for one second
+ALIASES = ("127.0.0.1", "[", "upstage.localhost")  # of localhost; `[` is the beginning of an IPv6 address
 
 
 class Laboratory:
@@ -32,31 +32,31 @@ class Laboratory:
     # --- What the learner has done.
 
     def requests(self, path: str = "", host: str = "localhost") -> list[Request]:
-        """The learner's requests that Varnish has seen, oldest first; all paths unless one is given."""
+        """Return the learner's requests that Varnish has seen, oldest first; for all paths, or for one."""
         mine = [request for request in self.evidence.requests(self.word) if request.began >= self.began]
         return [request for request in mine if site(request.host) == host and request.path.startswith(path)]
 
     def other_hosts(self, path: str = "") -> str:
-        """The hosts other than localhost from which the learner requested a path, or an empty string."""
+        """Return the hosts other than localhost on which the learner requested a path, or an empty string."""
         hosts = [one.host for one in self.evidence.requests(self.word) if one.path.startswith(path)]
         hosts += [line.host for line in self.nginx(path)]
         return " and ".join(sorted(set(map(site, hosts)) - {"localhost"}))
 
     def fetched(self, requests: Iterable[Request]) -> list[Line]:
-        """The backend's log lines for these requests."""
+        """Return the backend's log lines for these requests."""
         ids = {request.id for request in requests}
         return [line for line in self.evidence.backend_lines(self.word) if line.id in ids]
 
     def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
-        """The learner's requests after the last reload."""
+        """Return those of the learner's requests that came after the last reload."""
         return [request for request in requests if request.vcl == self.evidence.active]
 
     def nginx(self, path: str = "") -> list[Line]:
-        """nginx's log lines for the attempt's URLs. The log of classic.localhost has another format."""
+        """Return nginx's log lines for the attempt's URLs; classic.localhost's log has another format."""
         return [line for line in self.evidence.nginx_lines(self.word) if line.path.startswith(path)]
 
     def report(self, command: str) -> dict[str, Any]:
-        """The report of `make compare` or `make load` since the lesson began; empty if there is none."""
+        """Return the report of `make compare` or `make load` since the lesson began; empty without one."""
         file = self.evidence.state / command / "report.json"
         if not file.exists() or file.stat().st_mtime < self.began:
             return {}
@@ -67,24 +67,24 @@ class Laboratory:
         return found
 
     def restarted(self) -> set[str]:
-        """The services that have been restarted since the lesson began."""
+        """Return the services that have been restarted since the lesson began."""
         now = self.evidence.started()
         return {name for name, time in now.items() if self.started.get(name) != time}
 
     def changed(self, file: str) -> bool:
-        """Whether the learner has changed a file. (judging.py has checked that what is saved is loaded.)"""
+        """Return whether the learner has changed a file; judging.py has checked that it is loaded."""
         return not self.as_shipped(file)
 
     def as_shipped(self, *folders: str) -> bool:
-        """Whether these files and folders, or the configuration if none is given, are as shipped."""
+        """Return whether these files and folders, or without any the whole configuration, are as shipped."""
         return not changed_files(folders or CONFIGURATION)
 
     # --- What the check does.
 
     def ask(self, *asks: Ask, at_once: bool = False) -> "list[Probe]":
-        """Make requests, one after another or all at once, and find each in Varnish's log.
+        """Send requests, one after another or all at once, and find each in Varnish's log.
 
-        NEW in a URL becomes one new word for all of them.
+        NEW in a URL is replaced by one new word in all of them.
         """
         word = new_word()
         made = [replace(ask, url=ask.url.replace("NEW", word)) for ask in asks]
@@ -99,46 +99,46 @@ class Laboratory:
         return probes
 
     def wait(self, seconds: float = SECOND) -> None:
-        """Wait, by default until nginx has forgotten its copies."""
+        """Wait, by default until nginx has dropped its copies."""
         time.sleep(seconds)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One of the check's requests: the client's view, Varnish's, and the backend's lines for the same URL."""
+    """One of the check's requests: the client's view, Varnish's, and the backend's lines for the URL."""
 
     ask: Ask
     response: Response
-    seen: Request | None  # None: Varnish was not asked
+    seen: Request | None  # None: no request reached Varnish
     backend: list[Line]
 
     @property
     def outcome(self) -> str:
-        """Varnish's outcome, in the words of docs/caching-rules.md; `none` if it was not asked."""
+        """Varnish's outcome, in the words of docs/caching-rules.md; `none` if Varnish was not asked."""
         return self.seen.outcome if self.seen else "none"
 
     @property
     def lifetime(self) -> int:
-        """Seconds for which Varnish keeps the fetched response; 0 if it fetched none."""
+        """The seconds for which Varnish keeps the fetched response; 0 if it fetched none."""
         return self.seen.lifetime if self.seen else 0
 
     @property
     def url_sent_on(self) -> str:
-        """The URL that the backend was asked for, or an empty string."""
+        """Return the URL that the backend got, or an empty string."""
         return self.seen.fetches[-1].all("BereqURL")[-1] if self.seen and self.seen.fetches else ""
 
     def sent_on(self, header: str) -> str:
-        """A request header as the backend got it, or an empty string."""
+        """Return a request header as the backend got it, or an empty string."""
         fetch = self.seen.fetches[-1:] if self.seen else []
         return "".join(one.header(header, "BereqHeader") for one in fetch)
 
 
 def outcomes(probes: Iterable[Probe]) -> list[str]:
-    """The outcome of each probe."""
+    """Return the outcome of each probe."""
     return [probe.outcome for probe in probes]
 
 
 def site(host: str) -> str:
-    """One name for a site that has several, whatever the port."""
+    """Return one name for a site that has several, whatever the port."""
     name = host.partition(":")[0]
     return "localhost" if name in ALIASES else name

@@ -1,4 +1,4 @@
-"""`make learn`: shows a lesson, watches what the learner does, and checks by itself; then the next one."""
+"""`make learn`: shows a lesson, watches what the learner does, and checks by itself; then the next."""
 
 import os
 import select
@@ -23,13 +23,13 @@ from .question import LETTERS
 from .shipped import CONFIGURATION, changed_files
 from .watching import Watch
 
-CALM = 0.5  # seconds without news before a check: forty requests are one reason
-CLEAR, LINE = "\033[2J\033[H", "\r\033[K"  # the screen; the line
-Keys = Callable[[float], str]  # what was typed within so many seconds: one key, or ""
+CALM = 0.5  # seconds without news before a check, so that forty requests cause only one
+CLEAR, LINE = "\033[2J\033[H", "\r\033[K"  # clears the screen; clears the line
+Keys = Callable[[float], str]  # the input within so many seconds: one key, or ""
 
 
 def learn(lesson: Lesson | None) -> int:
-    """Do lessons, from this one or the first that is not done, until the learner quits. Return the exit code.
+    """Do lessons, from this one or the first open one, until the learner quits; return the exit code.
 
     Raise StartAgain.
     """
@@ -51,7 +51,7 @@ def learn(lesson: Lesson | None) -> int:
 
 
 class Window:
-    """One lesson, until the learner goes on to another."""
+    """One lesson, until the learner goes on to the next."""
 
     def __init__(self, lesson: Lesson, keys: Keys) -> None:
         self.lesson, self._keys = lesson, keys
@@ -59,10 +59,10 @@ class Window:
         self.finding = Finding(False, "")
         self._note = ""
         self._hint = False
-        self._judged = False  # nothing has happened since the last check
+        self._judged = False  # whether nothing has happened since the last check
 
     def work(self) -> Lesson | None:
-        """Return the lesson to go on with, or None."""
+        """Return the lesson to go on with, or None to quit."""
         again = False
         while True:
             self._begin(again)
@@ -73,7 +73,7 @@ class Window:
             again = True
 
     def loop(self, watch: Watch) -> "Lesson | str | None":
-        """Check after each thing that happens, and obey keys. Return the next lesson, None, or g: again."""
+        """Check after each event, and obey keys; return the next lesson, None, or g to begin again."""
         due = True
         while True:
             if watch.news():
@@ -100,7 +100,7 @@ class Window:
                     due = False
 
     def check(self, letter: str = "") -> None:
-        """Have the attempt judged, or the answer alone if nothing has happened since; show the result."""
+        """Have the attempt judged, or only the answer if nothing has happened since; show the result."""
         judged, self._judged = self._judged and bool(self.finding.choices), True
         progress = Progress(Evidence(lambda doing: say(f"Checking: {doing} ...")))
         try:
@@ -111,7 +111,7 @@ class Window:
         progress.publish()
 
     def show(self) -> None:
-        """The page, and below it what the check says and what can be typed."""
+        """Show the page, and below it the check's message and the possible keys."""
         done = sum(state == "done" for state in states().values())
         width = min(100, get_terminal_size().columns)
         parts = [page(self.lesson, self.attempt, True, width)]
@@ -149,7 +149,7 @@ class Window:
         self.show()
 
     def _choose(self) -> Lesson | None:
-        """A lesson of the list, by its number; None: the learner goes on with this one."""
+        """Return a lesson of the list, chosen by its number; None: the learner stays with this one."""
         state, number = states(), ""
         listed = [f"{one.number:3}  {state[one.number]:6} {one.title}" for one in lessons()]
         print(CLEAR + "\n".join(listed) + "\n\nA number and Enter open one; Enter alone goes back.")
@@ -160,28 +160,28 @@ class Window:
 
 
 def states() -> dict[int, str]:
-    """The state of each lesson, by its number."""
+    """Return the state of each lesson, by its number."""
     return {result["lesson"]: result["state"] for result in Progress(Evidence()).results()}
 
 
 def wrapped(text: str, width: int) -> str:
-    """A text in lines of that width; its own line breaks stay."""
+    """Return a text in lines of that width; its own line breaks stay."""
     return "\n".join(textwrap.fill(line, width, break_long_words=False) for line in text.splitlines())
 
 
 def say(text: str) -> None:
-    """One line, which the next one replaces."""
+    """Print one line, which the next one replaces."""
     print(LINE + text, end="", flush=True)
 
 
 @contextmanager
 def keyboard() -> Iterator[Keys]:
-    """Read keys at once and without printing them; an arrow, whose sequence has a letter in it, is no key."""
+    """Read keys immediately, without printing them; ignore arrows, whose sequences contain letters."""
     typed = bytearray()
 
     def key(seconds: float) -> str:
         if not typed and select.select([sys.stdin], [], [], seconds)[0]:
-            typed.extend(os.read(sys.stdin.fileno(), 64) or b"q")  # nothing: the terminal is gone
+            typed.extend(os.read(sys.stdin.fileno(), 64) or b"q")  # an empty read: the terminal is gone
         if typed[:1] == b"\x1b":
             typed.clear()
         return chr(typed.pop(0)).lower().replace("\r", "\n") if typed else ""

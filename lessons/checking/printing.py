@@ -13,7 +13,7 @@ BOLD, PLAIN = "\033[1m", "\033[0m"
 
 
 def page(lesson: Lesson, attempt: Attempt, bold: bool = False, width: int = 100) -> str:
-    """What to do, and what to look at, with the attempt's word and this stack's ports."""
+    """Return the instructions and observations, with the attempt's word and this stack's ports."""
     parts = [f"**Lesson {lesson.number}: {lesson.title}**", lesson.goal]
     for heading in ("Do", "Look"):
         parts += [f"**{heading}**", lesson.section(heading)]
@@ -21,9 +21,9 @@ def page(lesson: Lesson, attempt: Attempt, bold: bool = False, width: int = 100)
 
 
 def typed(text: str, attempt: Attempt, bold: bool = False, width: int = 100) -> str:
-    """A part of a page in lines of `width`; what stands between ** and between ` may be bold.
+    """Return a part of a page in lines of `width`; text between ** and between ` may be bold.
 
-    Commands and tables stay as they are, because they are copied or have columns.
+    Commands and tables are not wrapped, because they are copied or have columns.
     """
     text = filled(text, attempt.word, {name: os.environ[name] for name in PORTS})
     text = re.sub(r"\[(.+?)\]\((http://localhost.+?)\)", r"\1, \2", text)

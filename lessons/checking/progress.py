@@ -1,4 +1,4 @@
-"""The attempts of this checkout, a file for each lesson, and what the learner has achieved."""
+"""The attempts made in this checkout, one file for each lesson, and the learner's results."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ from .shipped import CONFIGURATION, changed_files
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has found; `question` (Markdown) and its choices if only this is left."""
+    """The result of a check; `question` (Markdown) and its choices, if only the question is left."""
 
     done: bool
     verdict: str
@@ -34,33 +34,33 @@ class Finding:
 
     @property
     def listed(self) -> str:
-        """The choices, a line for each."""
+        """The choices, one on each line."""
         lines = (f"  {name}) {choice}" for name, choice in zip(LETTERS, self.choices, strict=False))
         return "\n".join(lines)
 
     @property
     def text(self) -> str:
-        """All of it, for printing."""
+        """The whole result, as text."""
         return "\n\n".join(filter(None, (self.verdict, self.question, self.listed)))
 
 
 class Progress:
-    """All attempts; `evidence` says what has happened on the stack."""
+    """All attempts; `evidence` is read from the stack."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.folder = evidence.state / "lessons"
 
     def file_of(self, lesson: Lesson) -> Path:
-        """Where the attempt at a lesson is kept."""
+        """Return the file with the attempt at a lesson."""
         return self.folder / f"{lesson.number:02}.json"
 
     def attempt(self, lesson: Lesson) -> Attempt | None:
-        """The last attempt at a lesson. Raise StartAgain if its file is damaged."""
+        """Return the last attempt at a lesson. Raise StartAgain if its file is damaged."""
         return Attempt.load(self.file_of(lesson))
 
     def results(self) -> list[dict[str, Any]]:
-        """The fields of docs/teaching.md for each lesson: for grading, and for the pages of the lessons."""
+        """Return the fields of docs/teaching.md for each lesson: for grading, and for the lessons' pages."""
         found = []
         for lesson in lessons():
             attempt = self.attempt(lesson)
@@ -82,7 +82,7 @@ class Progress:
         return found
 
     def publish(self) -> None:
-        """Bring all results to the page /lessons/; a backend that is away gets them with the next command."""
+        """Bring all results to the page /lessons/; a stopped backend gets them with the next command."""
         sent = self.folder / "sent"
         with self._locked("publishing"), suppress(NotRunning, StartAgain):
             results = json.dumps(self.results())
@@ -92,16 +92,16 @@ class Progress:
 
     @contextmanager
     def _locked(self, name: str = "lock") -> Iterator[None]:
-        """One command at a time: answers given side by side are all counted."""
+        """Let one command run at a time, so that answers given at the same time are all counted."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / name).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def begin(self, lesson: Lesson, again: bool = False) -> tuple[Attempt, str]:
-        """The attempt to work at, and a sentence on it. Raise StartAgain.
+        """Return the attempt to work on, and a sentence about it. Raise StartAgain.
 
-        An earlier one goes on, unless `again` is set or the stack no longer has its evidence.
+        An earlier attempt continues, unless `again` is set or the stack no longer has its evidence.
         """
         with self._locked():
             earlier = self.attempt(lesson)
@@ -125,7 +125,7 @@ class Progress:
             return attempt, why
 
     def check(self, lesson: Lesson, letter: str = "", judged: bool = False) -> Finding:
-        """Judge the attempt, then the answer to the question: a letter, or nothing yet. Raise StartAgain.
+        """Judge the attempt, then the answer to the question: a letter, or empty. Raise StartAgain.
 
         `judged`: the last check asked the question, and nothing has happened since.
         """
@@ -138,7 +138,7 @@ class Progress:
             if attempt.done:
                 return Finding(True, f"Lesson {lesson.number} is done: {sentence(lesson.title)}")
             lab = Laboratory(attempt, self.evidence)
-            judged = judged and bool(attempt.choices)  # another command may have begun or judged since
+            judged = judged and bool(attempt.choices)  # another command may have judged or begun since
             try:
                 if not judged:
                     attempt.choices = []
@@ -179,7 +179,7 @@ def _answer(lesson: Lesson, asked: Question, attempt: Attempt, letter: str) -> F
 
 
 def failure(error: Exception) -> str:
-    """What a learner reads when a check has a fault."""
+    """Return the message to a learner if a check itself fails."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return (
         f"The check itself failed: {type(error).__name__}: {error} ({Path(where.filename).name}, line "
@@ -188,5 +188,5 @@ def failure(error: Exception) -> str:
 
 
 def sentence(title: str) -> str:
-    """A title as the end of a sentence."""
+    """Return a title as the end of a sentence."""
     return title if title.endswith(("?", "!")) else f"{title}."

@@ -8,7 +8,7 @@ LETTERS = "abcd"
 
 @dataclass(frozen=True)
 class Question:
-    """`reasons`: each choice, the right one first, with what to say to it. The lesson's page has the text."""
+    """`reasons`: each choice, the right one first, with the reply to it. The lesson's page has the text."""
 
     reasons: dict[str, str]
 
@@ -18,13 +18,13 @@ class Question:
         return next(iter(self.reasons))
 
     def choices(self, order: str) -> list[str]:
-        """All four. `order` is any text: the same text gives the same order."""
+        """Return all four choices. `order` is any text: the same text gives the same order."""
         choices = list(self.reasons)
         random.Random(order).shuffle(choices)
         return choices
 
     def chosen(self, letter: str, order: str) -> str:
-        """The choice with this letter. Raise ValueError if there is none."""
+        """Return the choice with this letter. Raise ValueError if there is none."""
         letter = letter.strip().lower()
         if letter not in tuple(LETTERS):
             raise ValueError(f"ANSWER is '{letter}'; it can be a, b, c or d.")

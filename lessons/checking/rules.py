@@ -11,7 +11,7 @@ from .attempt import new_word
 from .evidence import Ask
 from .laboratory import Laboratory
 
-# The sites with Varnish: a line without a host is checked on each.
+# The sites with Varnish: a case without a host is checked on each.
 CACHED = [name for name in COMPARISON if "varnish" in TOPOLOGIES[name]["stations"]]
 HOSTS = ["localhost", *(f"{name}.localhost" for name in CACHED)]
 
@@ -21,16 +21,16 @@ class Case:
     """One case, for one host."""
 
     rule: str
-    ask: Ask  # NEW in its URL stands for a new word
+    ask: Ask  # NEW in its URL is replaced by a new word
     status: int
-    outcomes: tuple[str, str]  # of the first request and the second
+    outcomes: tuple[str, str]  # of the first request and of the second
 
     def __str__(self) -> str:
         return f"{self.rule}, {self.ask.host}"
 
 
 def cases(hosts: Sequence[str]) -> Iterator[Case]:
-    """Each case; a case that names no host appears once for each of `hosts`."""
+    """Yield each case; a case that names no host appears once for each of `hosts`."""
     for case in tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())["case"]:
         method, url = case["request"].split()
         headers = dict([case["header"].split(": ")]) if "header" in case else {}
@@ -40,14 +40,14 @@ def cases(hosts: Sequence[str]) -> Iterator[Case]:
 
 
 def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
-    """Sentences on the cases that differ from the table; the rules named in `but` may differ."""
+    """Return sentences about the cases that differ from the table; rules named in `but` may differ."""
     evidence = lab.evidence
     wanted = [case for case in cases(HOSTS) if case.rule not in but and case.ask.host != "direct.localhost"]
     asks = []
     for case in wanted:
         url = case.ask.url
         if case.outcomes == ("pass", "pass"):
-            url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would ask like this
+            url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would send this request
         elif "NEW" not in url:
             url += "?NEW"
         asks.append(replace(case.ask, url=url.replace("NEW", new_word())))

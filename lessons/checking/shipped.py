@@ -1,6 +1,6 @@
-"""The files as they were shipped, and what differs from them on the disk.
+"""The files as they were shipped, and the files on the disk that differ from them.
 
-Git's index is not asked: it can be told to overlook a change.
+Git's index is not used: it can be told to overlook a change.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ CONFIGURATION = ("varnish", "nginx", "starter/varnish", "starter/nginx")  # the 
 
 @cache
 def commit() -> str:
-    """The commit that counts as shipped: the last one that this checkout shares with its origin. Without an
-    origin, the one that was checked out when the first lesson began. Commits of the learner are neither.
+    """Return the commit that counts as shipped: the last one that this checkout shares with its origin or,
+    without an origin, the one that was checked out when the first lesson began; never a learner's commit.
 
     Raise StartAgain.
     """
@@ -37,7 +37,7 @@ def commit() -> str:
 
 
 def shipped(path: str) -> str:
-    """The shipped version of a file of nginx or Varnish. Raise StartAgain if there is none."""
+    """Return the shipped version of a file of nginx or Varnish. Raise StartAgain if there is none."""
     try:
         return _shipped()[path]
     except KeyError:
@@ -46,7 +46,7 @@ def shipped(path: str) -> str:
 
 @cache
 def _shipped() -> dict[str, str]:
-    """All shipped files, by path: `git cat-file --batch` gives them in one Git command instead of forty."""
+    """Return all shipped files, by path; `git cat-file --batch` needs one command for all forty."""
     paths = (
         _git("ls-tree", "-r", "-z", "--name-only", commit(), "--", *CONFIGURATION).rstrip("\0").split("\0")
     )
@@ -61,7 +61,7 @@ def _shipped() -> dict[str, str]:
 
 
 def changed_files(paths: Iterable[str]) -> list[str]:
-    """Which of these files, or those in folders, differ from the shipped ones; also new ones.
+    """Return which of these files, or of the files in these folders, differ from the shipped ones or are new.
 
     Raise StartAgain.
     """
@@ -74,13 +74,13 @@ def changed_files(paths: Iterable[str]) -> list[str]:
 
 
 def _sum(path: str) -> str:
-    """Git's name for the content of a file with Unix line ends, without the filters of its settings."""
+    """Return Git's name for a file's content with Unix line ends, without the filters of Git's settings."""
     content = (REPO / path).read_bytes().replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def restore(patch: Path) -> list[str]:
-    """Restore the configuration; keep what is removed as a patch. Return the files that differed.
+    """Restore the configuration; keep the removed changes as a patch. Return the files that differed.
 
     Raise StartAgain.
     """
@@ -88,7 +88,7 @@ def restore(patch: Path) -> list[str]:
     if changed:
         new = [path for path in changed if not _git("ls-tree", commit(), "--", path)]
         with tempfile.TemporaryDirectory() as folder:
-            index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the learner's own may have marks, and keeps them
+            index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the learner's own may have marks, which stay
             _git("read-tree", commit(), **index)
             if new:
                 _git("add", "--force", "--intent-to-add", "--", *new, **index)
@@ -101,7 +101,7 @@ def restore(patch: Path) -> list[str]:
 
 
 def _git(*arguments: str, **environment: str) -> str:
-    """Return what a Git command prints. Raise StartAgain with its message if it fails."""
+    """Return the output of a Git command. Raise StartAgain with its message if it fails."""
     return _git_bytes(*arguments, **environment).decode(errors="surrogateescape")
 
 

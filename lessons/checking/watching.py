@@ -1,4 +1,4 @@
-"""Whether the learner has done something that calls for a check: a file, a request, a reload, a service."""
+"""Watches for the learner's actions that call for a check: a changed file, a request, a reload, a service."""
 
 import os
 import signal
@@ -15,11 +15,11 @@ from .shipped import CONFIGURATION
 
 PAUSE = 1.0  # seconds before the log of a service that has ended is read again
 RAW = ("-g", "raw", "-i", "ReqURL,ReqMethod,CLI")
-WRITTEN = ("compare/report.json", "load/report.json", "fault.json")  # by load tests and make break
+WRITTEN = ("compare/report.json", "load/report.json", "fault.json")  # written by load tests and make break
 
 
 class Watch:
-    """Follows the logs of the running stack while it is open; `purges`: a PURGE without the word counts."""
+    """Follows the logs of the running stack while it is open; `purges`: any PURGE counts, too."""
 
     def __init__(self, word: str, state: Path, purges: bool) -> None:
         self._state, self._open = state, True
@@ -42,14 +42,14 @@ class Watch:
             end(tool)
 
     def news(self) -> bool:
-        """Whether anything has happened since the last call."""
+        """Return whether anything has happened since the last call."""
         before, self._seen = self._seen, self._files()
         happened = self._news.is_set() or before != self._seen
         self._news.clear()
         return happened
 
     def _files(self) -> dict[Path, int]:
-        """The configuration and what other commands write: the time of the last change."""
+        """Return when each file of the configuration, and of WRITTEN, was last changed."""
         found = [file for folder in CONFIGURATION for file in (REPO / folder).rglob("*")]
         times = {}
         for file in (*found, *(self._state / name for name in WRITTEN)):
@@ -58,7 +58,7 @@ class Watch:
         return times
 
     def _follow(self, name: str, follow: Callable[[], Process], *words: str) -> None:
-        """In a thread, wait for a line with one of these words."""
+        """Wait, in a thread, for a line with one of these words."""
 
         def read() -> None:
             while self._open:

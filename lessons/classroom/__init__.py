@@ -1,1 +1,1 @@
-"""A class's copies of the stack, and what their learners have done (docs/teaching-class.md)."""
+"""A class's copies of the stack, and their learners' results (docs/teaching-class.md)."""

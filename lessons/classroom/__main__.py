@@ -1,4 +1,4 @@
-"""What bin/class does with a class: COMMAND PATH; the path is the class's folder, or a copy's."""
+"""The commands that bin/class runs for a class: COMMAND PATH; the path is the class's folder, or a copy's."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from .status import as_csv, as_table, copies
 
 
 def print_status(folder: Path) -> None:
-    """Print what each copy has done as a table, or with CSV=1 for a gradebook."""
+    """Print each copy's results as a table, or with CSV=1 for a gradebook."""
     found = copies(folder)
     print(as_csv(found) if os.environ.get("CSV") else as_table(found, time.time()))
 
@@ -23,7 +23,7 @@ COMMANDS = {
 }
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # bin/class says what to type after Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # after Ctrl-C, bin/class says what to type
     try:
         COMMANDS[sys.argv[1]](Path(sys.argv[2]))
     except subprocess.CalledProcessError as error:

@@ -1,7 +1,7 @@
-"""A class's copies of the stack: how they are made, handed out and removed.
+"""A class's copies of the stack: making, handing out and removing them.
 
-Copy 7 is a clone in the folder 07, which its learner may change. So its settings are kept beside it as they
-were handed out, in 07.env and 07.yaml.
+Copy 7 is a clone in the folder 07, which its learner may change. So its settings are kept beside it, as
+they were handed out, in 07.env and 07.yaml.
 """
 
 import os
@@ -13,47 +13,47 @@ import sys
 from pathlib import Path
 
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
-# Settings that the copies take over from the teacher's.
+# Settings that the copies get from the teacher's .env.
 PASSED_ON = (
     *("BIND_ADDR", "SERVER_NAMES", "VARNISH_STORAGE", "VARNISH_MEMORY"),
     *("NGINX_IMAGE", "VARNISH_IMAGE", "PYTHON_IMAGE", "LOCUST_IMAGE", "PROMETHEUS_IMAGE"),
 )
-# The last two digits of each port: those of its default, unless another port has them.
+# The last two digits of each port: the default's, unless another port has the same.
 PORTS = {
     **{"HTTP_PORT": 80, "HTTPS_PORT": 43, "SWF_PORT": 30, "POLICY_FILE_PORT": 0, "LOCUST_PORT": 89},
     **{"WEB_PORT": 81, "OBSERVE_PORT": 90, "APP_PURGE_PORT": 61, "THEATRES_SWF_PORT": 31, "FTP_PORT": 21},
 }
-PASSIVE = range(22, 30)  # those of FTP_PASSIVE_PORTS
-MEMORY = 230  # MiB of a copy, with the engine's part for it
+PASSIVE = range(22, 30)  # the last two digits of FTP_PASSIVE_PORTS
+MEMORY = 230  # MiB that a copy needs, with the engine's share
 HANDOUT = Path(__file__).with_name("handout.txt")
 
 
 def run(*command: str | Path) -> list[str]:
-    """The lines that a program prints. Raise CalledProcessError; the program has said what is wrong."""
+    """Return the lines that a program prints. Raise CalledProcessError; the program has printed the error."""
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
 
 
 def made(folder: Path) -> list[Path]:
-    """The copies of the class in a folder."""
+    """Return the copies of the class in a folder."""
     return [settings.with_suffix("") for settings in sorted(folder.glob("[0-9][0-9].env"))]
 
 
 def handed_out(copy: Path) -> dict[str, str]:
-    """The settings of a copy, as they were handed out."""
+    """Return the settings of a copy, as they were handed out."""
     lines = copy.with_suffix(".env").read_text().splitlines()
     return dict(line.partition("=")[::2] for line in lines)
 
 
 def found(kind: str, copy: Path) -> list[str]:
-    """What Docker lists of a copy's stack, by its label, because its compose.yaml may be broken."""
+    """Return Docker's list of a kind for a copy's stack, by label, because its compose.yaml may be broken."""
     project = handed_out(copy)["COMPOSE_PROJECT_NAME"]
     return run("docker", *kind.split(), "-q", f"--filter=label=com.docker.compose.project={project}")
 
 
 def print_missing(last: Path) -> None:
-    """Print which copies up to the last are not open, or that these need more memory than there is.
+    """Print which copies, up to the last, are not open. Exit if they need more memory than there is.
 
-    A copy is open if it was started and something of it runs. Its learner may have stopped the rest.
+    A copy is open if it was started and any of its services runs. Its learner may have stopped the rest.
     """
     numbers = [f"{number:02}" for number in range(1, int(last.name) + 1)]
     started = [copy for copy in made(last.parent) if copy.with_suffix(".started").exists()]
@@ -62,15 +62,14 @@ def print_missing(last: Path) -> None:
     table, needed = Path("/proc/meminfo"), MEMORY * len(missing)
     if not os.environ.get("DOCKER_HOST") and os.access(table, os.R_OK):
         [free] = [int(size) // 1024 for size in re.findall(r"MemAvailable: +(\d+)", table.read_text())]
-        if needed > free:  # the kernel would end programs of all copies
-            print(f"{len(missing)} more copies need {needed} MiB of memory;", end=" ")
-            print(f"{free} MiB are free: room for {free // MEMORY}")
-            sys.exit(1)
+        if needed > free:  # the kernel would kill programs in all copies
+            why = f"{free} MiB are free: room for {free // MEMORY}"
+            sys.exit(f"{len(missing)} more copies need {needed} MiB of memory; {why}")
     print("\n".join(missing))
 
 
 def make(copy: Path) -> None:
-    """Make what is missing of a copy. The clone of the last commit gets its name when it is complete."""
+    """Make the missing parts of a copy. The clone of the last commit gets its name when it is complete."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     settings, override, new = (copy.with_suffix(end) for end in (".env", ".yaml", ".making"))
     if not settings.exists():
@@ -85,7 +84,7 @@ def make(copy: Path) -> None:
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file as a whole, for its owner only."""
+    """Write a file as a whole, readable only by its owner."""
     new = file.with_suffix(".new")
     new.touch(0o600)
     new.write_text(text)
@@ -93,9 +92,9 @@ def write(file: Path, text: str) -> None:
 
 
 def environment(number: str) -> str:
-    """The text of a copy's .env."""
+    """Return the text of a copy's .env."""
     first = int(os.environ.get("CLASS_PORTS") or 20000) + 100 * int(number)
-    # No two of these letters look alike on paper.
+    # No two of these characters look alike on paper.
     letters = "abcdefghijkmnpqrstuvwxyz23456789"
     passwords = ["".join(secrets.choice(letters) for _ in range(10)) for _ in range(2)]
     settings = {
@@ -106,7 +105,7 @@ def environment(number: str) -> str:
         "LOCUST_WEB_USERNAME": "locust",
         "LOCUST_WEB_PASSWORD": passwords[1],
         "UPSTAGE_FESTIVAL": "off",  # 21 MB of media in each copy
-        # Lessons need them, whatever BIND_ADDR is.
+        # Lessons need these names, whatever BIND_ADDR is.
         "COMPARISON_NAMES": os.environ.get("COMPARISON_NAMES") or "on",
         **{name: f"'{os.environ[name]}'" for name in PASSED_ON if os.environ.get(name)},
     }
@@ -115,7 +114,7 @@ def environment(number: str) -> str:
 
 
 def limits(number: str) -> str:
-    """A copy's compose.override.yaml: a share of the cores; subnets, as ten copies use up Docker's own."""
+    """Return a copy's compose.override.yaml: a share of the cores; subnets, as ten copies use up Docker's."""
     cpus = os.environ.get("CLASS_CPUS") or "0.5"
     one, two, three, _ = (os.environ.get("CLASS_SUBNETS") or "10.213.0.0/18").split(".")
     text = f"# Copy {number} of a class, written by make class (docs/teaching-class.md).\nservices:\n"
@@ -128,14 +127,14 @@ def limits(number: str) -> str:
 
 
 def write_handout(folder: Path) -> None:
-    """Write what the learners type and open, of all copies that have been started."""
+    """Write the commands and addresses for the learners of all copies that have been started."""
     address = os.environ["BIND_ADDR"]
     target = "localhost" if address in ("127.0.0.1", "0.0.0.0") or "::" in address else address
     text = ""
     for copy in (each for each in made(folder) if each.with_suffix(".started").exists()):
         own = handed_out(copy)
         ends = [(own[name], target) for name in ("HTTP_PORT", "HTTPS_PORT", "LOCUST_PORT")]
-        ends.append((own["OBSERVE_PORT"], "localhost"))  # lesson 17; on 127.0.0.1 whatever BIND_ADDR is
+        ends.append((own["OBSERVE_PORT"], "localhost"))  # for lesson 17; on 127.0.0.1 whatever BIND_ADDR is
         own["number"] = copy.name
         own["folder"] = f"{os.environ['PWD']}/{copy}"
         own["server"] = (os.environ.get("SERVER_NAMES") or socket.gethostname()).partition(" ")[0]
@@ -145,13 +144,13 @@ def write_handout(folder: Path) -> None:
 
 
 def remove_stack(copy: Path) -> None:
-    """Remove all that Docker has of a copy."""
+    """Remove everything that Docker has of a copy."""
     for find, remove in (("ps -a", "rm -fv"), ("network ls", "network rm"), ("volume ls", "volume rm -f")):
         if names := found(find, copy):
             run("docker", *remove.split(), *names)
     project = handed_out(copy)["COMPOSE_PROJECT_NAME"]
     images = set(run("docker", "image", "ls", "--format", "{{.Repository}}"))
-    if own := images & {f"{project}-backend", f"{project}-policyd"}:  # one in use elsewhere stays
+    if own := images & {f"{project}-backend", f"{project}-policyd"}:  # one that is in use elsewhere stays
         subprocess.run(["docker", "rmi", *sorted(own)], stdout=subprocess.DEVNULL)
 
 
@@ -163,12 +162,12 @@ def put_aside(folder: Path) -> None:
 
 
 def make_again(copy: Path) -> None:
-    """Remove a copy's stack, put its learner's files aside, and clone it again."""
+    """Remove a copy's stack, put its learner's files aside, and clone the copy again."""
     started, before = copy.with_suffix(".started"), copy.with_suffix(".before")
     remove_stack(copy)
-    if started.exists() and copy.is_dir():  # after an interrupted reset they are aside already
+    if started.exists() and copy.is_dir():  # after an interrupted reset, the files are already aside
         put_aside(copy)
     run("rm", "-rf", started, copy)
     make(copy)
-    if before.is_dir():  # it may belong to the learner's account
+    if before.is_dir():  # the files may belong to the learner's account
         subprocess.run(["chown", "-R", f"--reference={before}", copy])

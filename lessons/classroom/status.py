@@ -1,6 +1,6 @@
-"""The state of each copy: its services, and its learner's results, which the checks have kept in NN.json.
+"""The state of each copy: its services, and its learner's results, which the checks write to NN.json.
 
-These files belong to the learner, so they may hold anything; nothing of the copy's own code runs here.
+These files belong to the learner, so they may contain anything; none of the copy's own code runs here.
 """
 
 import csv
@@ -17,25 +17,25 @@ from lessons.lesson import lessons
 
 from .copies import SERVICES, handed_out, made, run
 
-LATEST = 1e11  # seconds since 1970: no later time can be shown
-LETTERS = 200  # kept of what a check has said
-WORDS = 60  # of these letters in the table
+LATEST = 1e11  # seconds since 1970: later times cannot be shown
+LETTERS = 200  # characters that are kept of a check's message
+WORDS = 60  # characters of it that the table shows
 ROW = "{:>4}  {:>6}  {:24}  {:14}  {:60}  {}"
 DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
 class Result:
-    """One lesson of one learner. Times are seconds since 1970, 0: never."""
+    """One lesson of one learner. Times are in seconds since 1970; 0: never."""
 
     lesson: int
     state: str = ""  # done, begun, damaged or empty
-    answers: int = 0  # to the question, in the attempt that counts: the best of those that are done
+    answers: int = 0  # to the question, in the attempt that counts: the best of the finished ones
     attempts: int = 0
-    began: float = 0  # the attempt that counts
+    began: float = 0  # when the attempt that counts began
     done: float = 0
     newest: float = 0  # when the newest attempt began
-    working: bool = False  # at the newest attempt, also if an earlier one is done
+    working: bool = False  # whether the newest attempt is unfinished, even if an earlier one is done
     said: str = ""  # the last sentence of its check
 
 
@@ -44,35 +44,35 @@ class Copy:
     """One copy of the stack."""
 
     number: int
-    health: str  # healthy, or what is not
-    results: list[Result]  # of all lessons
+    health: str  # healthy, or the services that are not
+    results: list[Result]  # one for each lesson
 
     def numbers(self, state: str) -> str:
-        """The lessons in a state, neighbours in the course as 1-4."""
+        """Return the lessons in a state; a range of neighbours in the course is written as 1-4."""
         groups = groupby(self.results, lambda result: result.state == state)
         numbers = ([result.lesson for result in group] for alike, group in groups if alike)
         return ",".join("-".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in numbers)
 
     @property
     def count(self) -> str:
-        """How many lessons are done, of all."""
+        """How many lessons are done, and how many there are."""
         return f"{sum(result.state == 'done' for result in self.results)}/{len(self.results)}"
 
     @property
     def summary(self) -> str:
-        """Which lessons are done, and which have another state."""
+        """The lessons that are done, and those in another state."""
         others = [f"({self.numbers(state)} {state})" for state in ("begun", DAMAGED) if self.numbers(state)]
         return " ".join([self.numbers("done") or "-", *others])
 
     @property
     def current(self) -> Result | None:
-        """The lesson that was begun last."""
+        """The lesson whose newest attempt began last."""
         begun = [result for result in self.results if result.newest]
         return max(begun, key=lambda result: result.newest, default=None)
 
 
 def copies(folder: Path) -> list[Copy]:
-    """All copies of the class in a folder. Raise CalledProcessError."""
+    """Return all copies of the class in a folder. Raise CalledProcessError."""
     services = running_services()
     found = []
     for copy in made(folder):
@@ -84,19 +84,19 @@ def copies(folder: Path) -> list[Copy]:
 
 
 def running_services() -> dict[str, dict[str, str]]:
-    """The state of each service of each Compose project. Raise CalledProcessError."""
+    """Return the state of each service of each Compose project. Raise CalledProcessError."""
     labels = '{{.Label "com.docker.compose.project"}} {{.Label "com.docker.compose.service"}}'
     found: dict[str, dict[str, str]] = {}
     for line in run("docker", "ps", "--all", "--format", labels + " {{.State}} {{.Status}}"):
         project, service, state, status = line.split(" ", 3)
-        if state == "running":  # "Up 5 minutes (healthy)", "Up 2 seconds (health: starting)"
+        if state == "running":  # as in "Up 5 minutes (healthy)", "Up 2 seconds (health: starting)"
             state = status.partition("(")[2].rstrip(")").removeprefix("health: ") or state
         found.setdefault(project, {})[service] = state
     return found
 
 
 def health(services: dict[str, str]) -> str:
-    """`healthy`, or each service that is not, with its state."""
+    """Return `healthy`, or each service that is not healthy, with its state."""
     if not services:
         return "down"
     states = dict.fromkeys(SERVICES, "missing") | services
@@ -104,7 +104,7 @@ def health(services: dict[str, str]) -> str:
 
 
 def read_result(lesson: int, folder: Path) -> Result:
-    """A learner's result of a lesson."""
+    """Return a learner's result of a lesson."""
     try:
         return parse_result(lesson, json.loads((folder / f"{lesson:02}.json").read_text()))
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def read_result(lesson: int, folder: Path) -> Result:
 
 
 def parse_result(lesson: int, kept: Any) -> Result:
-    """The result in a file's JSON. Raise ValueError, TypeError or AttributeError if it has none."""
+    """Return the result in a file's JSON. Raise ValueError, TypeError or AttributeError if it is not one."""
     tries = [one for one in (kept.get("best"), kept) if one and number(one, "done")]
     counts = min(tries, key=lambda one: number(one, "answers"), default=kept)
     return Result(
@@ -131,7 +131,7 @@ def parse_result(lesson: int, kept: Any) -> Result:
 
 
 def number(kept: Any, name: str) -> float:
-    """A number, or a time that can be shown."""
+    """Return a number, or a time that can be shown."""
     value = float(kept.get(name) or 0)
     if not 0 <= value < LATEST:  # NaN is in no range
         raise ValueError(name)
@@ -139,7 +139,7 @@ def number(kept: Any, name: str) -> float:
 
 
 def as_table(found: list[Copy], now: float) -> str:
-    """A table for the teacher's terminal or a projector; learners longest at their lesson come first."""
+    """Return a table for the teacher's terminal or a projector, learners longest at their lesson first."""
     lines = [ROW.format("copy", "done", "lessons", "now at", "the check's last words", "health")]
     for copy in sorted(found, key=lambda one: -minutes(one, now)):
         current, spent = copy.current, minutes(copy, now)
@@ -152,18 +152,18 @@ def as_table(found: list[Copy], now: float) -> str:
 
 
 def minutes(copy: Copy, now: float) -> int:
-    """How long the learner has been at a lesson that is not done; -1: at none."""
+    """Return how many minutes the learner has been at an unfinished lesson; -1: at none."""
     current = copy.current
     return max(0, int(now - current.newest) // 60) if current and current.working else -1
 
 
 def printable(text: str) -> str:
-    """A learner's text as one line, without what would control a terminal."""
+    """Return a learner's text as one line, without control characters for a terminal."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def as_csv(found: list[Copy]) -> str:
-    """CSV for a gradebook: a line for each copy and lesson, without text that a learner may have written."""
+    """Return CSV for a gradebook: a line for each copy and lesson, without texts that a learner may write."""
     text, titles = io.StringIO(), {lesson.number: lesson.title for lesson in lessons()}
     table = csv.writer(text, lineterminator="\n")
     table.writerow(("copy", "lesson", "title", "state", "answers", "attempts", "began", "done"))
@@ -176,5 +176,5 @@ def as_csv(found: list[Copy]) -> str:
 
 
 def day_and_time(at: float) -> str:
-    """A time as spreadsheets read it; empty: never."""
+    """Return a time in a form that spreadsheets read; empty for never."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else ""

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` has one learner for one lesson (tests/test_lessons_page.py), `make test-all` has these."""
+    """`make test` has one learner, for one lesson (tests/test_lessons_page.py); `make test-all` has these."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
@@ -26,14 +26,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def begin(request: pytest.FixtureRequest) -> None:
-    """Each test_lesson_NN_... is an attempt at that lesson."""
+    """Begin an attempt: each test_lesson_NN_... is one at lesson NN."""
     if found := re.match(r"test_lesson_(\d\d)_", request.node.name):
         request.getfixturevalue("learner").begin(int(found[1]))
 
 
 @pytest.fixture(scope="session")
 def learner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Learner]:
-    """A learner, removed with the stack after the last lesson."""
+    """Yield a learner, who is removed with the stack after the last lesson."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     with school(tmp_path_factory.mktemp("school", numbered=False), "containers") as learner:

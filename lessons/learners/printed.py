@@ -1,7 +1,7 @@
-"""What the pages of a lesson tell a learner to do: README.md and solution.md.
+"""The instructions on a lesson's pages: README.md and solution.md.
 
-An indented block is commands. In a solution, a `diff` block names its files, with @@ between two places of
-one file; the first line of a `vcl` block names the file at whose end the other lines belong.
+An indented block has commands. In a solution, a `diff` block names its files, with @@ between two places in
+one file; the first line of a `vcl` block names the file to which the other lines are appended.
 """
 
 import re
@@ -18,10 +18,10 @@ CHANGING = (*APPENDED, DIFF)  # the languages of blocks that change a file
 
 
 class Change(NamedTuple):
-    """A new text, in place of one that the file has once, or at the file's end."""
+    """A new text, in place of one that occurs once in the file, or at the file's end."""
 
     file: str
-    old: str  # empty: the end
+    old: str  # empty: at the end
     new: str
 
 
@@ -29,12 +29,12 @@ class Change(NamedTuple):
 class Block:
     """A block of a page."""
 
-    language: str  # empty: commands
+    language: str  # empty: the block has commands
     text: str
 
     @property
     def changes(self) -> Iterator[Change]:
-        """The changes that the block makes."""
+        """Yield the changes that the block makes."""
         if self.language in APPENDED:
             file, new = re.findall(r"\A# (?:At the end of|The new file) (\S+):\n(.*)", self.text, re.S)[0]
             yield Change(file, "", new)
@@ -47,29 +47,29 @@ class Block:
 
     @property
     def commands(self) -> set[str]:
-        """Its lines, without indentation and comments."""
+        """The block's lines, without indentation and comments."""
         return {re.sub(r"\s+# .*", "", line.strip()) for line in self.text.splitlines()}
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a page, in order."""
+    """Return the blocks of a page, in order."""
     tokens = MarkdownIt("commonmark").parse(text)
     return [Block(token.info, token.content) for token in tokens if token.type in ("code_block", "fence")]
 
 
 def solution(number: int) -> list[Block]:
-    """The blocks of a lesson's solution."""
+    """Return the blocks of a lesson's solution."""
     (page,) = LESSONS.glob(f"{number:02}-*/solution.md")
     return blocks(page.read_text())
 
 
 def changes(number: int) -> list[Change]:
-    """All changes of a lesson's solution."""
+    """Return all changes of a lesson's solution."""
     return [change for block in solution(number) for change in block.changes]
 
 
 def in_section(lesson: Lesson, heading: str) -> list[Block]:
-    """The blocks in a section of README.md whose commands the solution does not repeat."""
+    """Return the blocks in a section of README.md whose commands the solution does not repeat."""
     typed = {line for block in solution(lesson.number) if not block.language for line in block.commands}
     found = blocks(lesson.section(heading))
     return [block for block in found if block.commands - typed]

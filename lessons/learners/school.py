@@ -1,4 +1,4 @@
-"""A learner, who works at a lesson in a checkout and on a stack of their own, as the lesson's page says."""
+"""A learner, who works on a lesson in a checkout and on a stack of their own, as the lesson's page says."""
 
 import json
 import re
@@ -20,13 +20,13 @@ from tests.support.checkout import copy_checkout
 from tests.support.wait import wait_until
 from varnish.tests.python.varnish_server import QUICK
 
-ENDLESS = re.compile(r"\bwhile |99999")  # until Ctrl-C
-ENOUGH = 3  # seconds of such a command
-LONGEST = 300  # seconds of another block
+ENDLESS = re.compile(r"\bwhile |99999")  # commands that run until Ctrl-C
+ENOUGH = 3  # seconds for such a command
+LONGEST = 300  # seconds for any other block
 
 
 class Learner:
-    """Types commands, edits files, and sends requests as curl would. `word` is the attempt's word."""
+    """Types commands, edits files, and sends requests as curl does. `word` is the attempt's word."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -43,11 +43,11 @@ class Learner:
         self.lesson, self.word = lesson, re.findall(r"word of this attempt is (\w+)", printed)[0]
 
     def check(self, answer: str = "") -> tuple[int, str]:
-        """The exit code and the output of `make check`'s program."""
+        """Return the exit code and the output of `make check`'s program."""
         return self.run("bin/lesson", "check", str(self.lesson), ANSWER=answer)
 
     def run(self, *command: str, **settings: str) -> tuple[int, str]:
-        """The exit code and the output of a command in the checkout."""
+        """Return the exit code and the output of a command in the checkout."""
         done = run(
             command,
             cwd=self.folder,
@@ -60,23 +60,23 @@ class Learner:
         return done.returncode, done.stdout
 
     def right(self) -> str:
-        """Require that only the question is left to do; return what the check says."""
+        """Require that only the question is left; return the check's message."""
         code, said = self.check()
         assert (code, said[:26]) == (1, "What you did is right. One"), said
         return said
 
     def letter(self, *choices: str) -> str:
-        """The letter of the choice that begins like one of these."""
+        """Return the letter of the choice that begins with one of these texts."""
         begins = "|".join(map(re.escape, choices))
         letters: list[str] = re.findall(rf"^  ([a-d])\) (?:{begins})", self.right(), re.M)
         return letters[0]
 
     def answer(self, *choices: str) -> tuple[int, str]:
-        """What the check says to this choice."""
+        """Return the check's exit code and output for this choice."""
         return self.check(self.letter(*choices))
 
     def refused(self, refusal: str, *figures: object, code: int = 1) -> None:
-        """Require that the check says this sentence of lesson.toml, with these figures; or these words."""
+        """Require that the check prints this sentence of lesson.toml, with these figures; or these words."""
         (lesson,) = (lesson for lesson in lessons() if lesson.number == self.lesson)
         parts = re.split(r"\{[^}]*\}", lesson.told["refused"].get(refusal, ""))
         if len(parts) > 1 or parts[0]:
@@ -88,19 +88,19 @@ class Learner:
         assert re.search(refusal.replace("WORD", self.word), said, re.S), said
 
     def refuses(self, file: str, *changes: tuple[str, str, str], look: Callable[[], object] = bool) -> None:
-        """Require that each change of the shipped file (of a text, or at its end) has its refusal."""
+        """Require that each change of the shipped file (of a text, or at its end) gets its refusal."""
         for old, new, refusal in changes:
             self.change(file, old, new)
             look()
             self.refused(refusal)
 
     def get(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Response:
-        """One request; WORD in the path is the attempt's, `if_none_match="x"` becomes If-None-Match: x."""
+        """Send one request; WORD in the path is the attempt's, if_none_match="x" becomes If-None-Match: x."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.stack.get(path.replace("WORD", self.word), host, method, named)
 
     def request(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Self:
-        """One request whose response does not matter."""
+        """Send one request whose response does not matter."""
         self.get(path, host, method, **headers)
         return self
 
@@ -112,7 +112,7 @@ class Learner:
     def herd(
         self, path: str, number: int = 40, host: str = "localhost", method: str = "GET", **headers: str
     ) -> Self:
-        """That many requests at once; {} in the path is the number of each."""
+        """Send that many requests at once; {} in the path is the number of each."""
         with ThreadPoolExecutor(number) as pool:
             list(pool.map(lambda each: self.get(path.format(each), host, method, **headers), range(number)))
         return self
@@ -120,7 +120,7 @@ class Learner:
     def series(
         self, path: str, number: int, host: str = "localhost", method: str = "GET", **headers: str
     ) -> Self:
-        """That many requests, one after the other."""
+        """Send that many requests, one after another."""
         for each in range(number):
             self.get(path.format(each), host, method, **headers)
         return self
@@ -136,7 +136,8 @@ class Learner:
 
     def type(self, commands: str) -> None:
         """Type commands, with the attempt's word and this stack's ports. All must succeed; Ctrl-C ends an
-        endless one."""
+        endless one.
+        """
         typed = filled(commands, self.word, {name: str(self.stack.ports[name]) for name in PORTS})
         endless = bool(ENDLESS.search(commands))
         shell = ("bash", "-e", "-o", "pipefail", "-c", typed)
@@ -144,7 +145,7 @@ class Learner:
         assert code == (124 if endless else 0), f"{typed}\nended with {code}:\n{said}"
 
     def edit(self, file: str, old: str, new: str) -> Self:
-        """Replace a text that the file must have, or add to its end if `old` is empty."""
+        """Replace a text that the file must contain; if `old` is empty, append to the file."""
         path = self.folder / file
         text = path.read_text() if path.exists() else ""
         assert old in text, f"{file} has no {old!r}"
@@ -157,12 +158,12 @@ class Learner:
         return self.edit(file, old, new).reload()
 
     def change(self, file: str, old: str, new: str) -> Self:
-        """The same with the shipped file: any earlier change is undone."""
+        """Change the shipped file, and load it: any earlier change is undone."""
         (self.folder / file).write_text((REPO / file).read_text())
         return self.load(file, old, new)
 
     def reload(self) -> Self:
-        """`make reload`."""
+        """Run `make reload`."""
         self.stack.make("reload")
         return self
 
@@ -172,7 +173,7 @@ class Learner:
         self.edited = False
 
     def start_with(self, extras: str, **settings: str) -> None:
-        """`make up EXTRAS=extras`, with settings of that extra, on the shipped configuration."""
+        """Run `make up EXTRAS=extras` with settings of that extra, on the shipped configuration."""
         if self.edited:
             self.restore()
         self.stack.settings["EXTRAS"] = extras
@@ -180,7 +181,7 @@ class Learner:
 
     @contextmanager
     def application(self) -> Iterator[None]:
-        """The program of lesson 20, and the stack in front of it, started by the line that it prints."""
+        """Run lesson 20's program, and start the stack in front of it by the line that it prints."""
         program = self.folder / "lessons/20-the-header-from-the-other-side/application.py"
         with Popen([sys.executable, program], stdout=PIPE, text=True) as application:
             try:
@@ -204,12 +205,12 @@ class Learner:
         return self
 
     def wait_until_backend_is(self, state: str) -> None:
-        """Wait until the health probe has found the backend `sick` or `healthy`."""
+        """Wait until the health probe has found the backend to be `sick` or `healthy`."""
         wait_until(lambda: state in self.stack.inside("varnishadm", "backend.list"), within=60, every=0.5)
 
     @contextmanager
     def paused_backend(self) -> Iterator[None]:
-        """A backend that does not answer."""
+        """Pause the backend, so that it does not answer."""
         self.stack.compose("pause", "backend")
         try:
             yield
@@ -217,14 +218,14 @@ class Learner:
             self.stack.compose("unpause", "backend")
 
 
-# A learner reloads often, and most of a reload's time is the C compiler's.
+# A learner reloads often, and the C compiler takes most of the time of a reload.
 OVERRIDE = {"services": {"varnish": {"command": ["-p", QUICK]}}}
 
 
 @contextmanager
 def school(folder: Path, mode: str) -> Iterator[Learner]:
-    """A learner with a running stack, which is removed afterwards."""
-    folder.chmod(0o755)  # nginx's and Varnish's users read it
+    """Yield a learner with a running stack, which is removed afterwards."""
+    folder.chmod(0o755)  # nginx's and Varnish's users must read it
     copy_checkout(folder)
     settings = {"UPSTAGE_FESTIVAL": "off"}
     learner = Learner(Stack(mode, f"{PROJECT}-lessons-{mode}", settings=settings, folder=folder))
@@ -232,7 +233,7 @@ def school(folder: Path, mode: str) -> Iterator[Learner]:
         (folder / ".venv").symlink_to(REPO / ".venv")
     else:
         (folder / "compose.override.yaml").write_text(json.dumps(OVERRIDE))
-        learner.stack.compose("down", "--volumes", "--remove-orphans")  # left by an interrupted run
+        learner.stack.compose("down", "--volumes", "--remove-orphans")  # leftovers of an interrupted run
     try:
         learner.stack.make("up")
         yield learner

@@ -12,7 +12,7 @@ from lessons.checking.learn import CLEAR
 from lessons.learners.school import Learner
 from tests.support.wait import wait_until
 
-RIGHT = "43200 "  # how the right answer begins
+RIGHT = "43200 "  # the beginning of the right answer
 
 
 def test_a_lesson_from_its_first_line_to_the_next(learner: Learner) -> None:
@@ -26,7 +26,7 @@ def test_a_lesson_from_its_first_line_to_the_next(learner: Learner) -> None:
                 printed.extend(data)
 
     def shown(sentence: str) -> re.Match[str]:
-        """Wait until a sentence is on the screen, a line break as one space, without colours."""
+        """Wait until a sentence is on the screen, with line breaks read as one space, and without colours."""
 
         def found() -> re.Match[str]:
             text = printed.decode(errors="replace").rpartition(CLEAR)[2]

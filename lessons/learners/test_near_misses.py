@@ -1,7 +1,7 @@
-"""What is not a lesson done: nothing at all; a solution that works for the wrong reason; the step that people
-forget. Each is refused by its sentence in lesson.toml.
+"""Attempts that do not complete a lesson: nothing at all; a solution that works for the wrong reason; a
+forgotten step. Each is refused by its sentence in lesson.toml.
 
-Lesson 12's are in tests/test_load_models.py, which need no stack.
+tests/test_load_models.py has those of lesson 12, which need no stack.
 """
 
 import json
@@ -32,7 +32,7 @@ def test_who_has_done_nothing_has_not_done_it(learner: Learner, lesson: Lesson) 
 
 @contextmanager
 def extra(learner: Learner, name: str, lesson: int) -> Iterator[None]:
-    """An attempt on a stack with an extra."""
+    """Make an attempt on a stack with an extra."""
     learner.start_with(name)
     try:
         learner.begin(lesson)
@@ -50,7 +50,7 @@ def test_lesson_01_another_host_and_a_wrong_answer(learner: Learner) -> None:
     learner.do_lesson_1()
     code, said = learner.answer("43192 ")
     assert (code, "No: ttl is what is left" in said) == (1, True), said
-    code, said = learner.answer("43200 ")  # the choices are in another order now
+    code, said = learner.answer("43200 ")  # the choices are now in a different order
     assert (code, "Lesson 1 is done" in said) == (0, True), said
 
 
@@ -140,7 +140,7 @@ def test_lesson_09_everything_is_gone(learner: Learner) -> None:
 
 
 def test_lesson_10_half_of_each_change(learner: Learner) -> None:
-    """HTTP/1.1 without a pool; and nginx compresses before Varnish has let go: it passes on what it gets."""
+    """HTTP/1.1 without a pool; then nginx compresses while Varnish still does, and passes its bytes on."""
     old_version, old_address, _, in_nginx = changes(10)
 
     def look(query: str) -> None:
@@ -150,7 +150,7 @@ def test_lesson_10_half_of_each_change(learner: Learner) -> None:
     learner.series(f"{FOX}-{{}}", 30, CLASSIC)
     learner.request(DIVA, accept_encoding="identity").refused("one-object")
     look("")
-    learner.edit(*in_nginx).load(*old_version).wait(2)  # until the workers are replaced
+    learner.edit(*in_nginx).load(*old_version).wait(2)  # until the workers have been replaced
     learner.series(f"{FOX}-1.1-{{}}", 30, CLASSIC).refused("too-many", 30, "HTTP/1.1")
     learner.load(*old_address).wait(2)
     learner.series(f"{FOX}-pool-{{}}", 30, CLASSIC).refused("no-http2")
@@ -198,20 +198,20 @@ def test_lesson_16_the_lost_cache_is_not_brought_back(learner: Learner) -> None:
 
 
 def title(learner: Learner) -> str:
-    """Lesson 17: the fault that was chosen."""
+    """Lesson 17: return the name of the chosen fault."""
     note = json.loads((learner.folder / ".run" / learner.stack.project / "fault.json").read_text())
     return next(fault.title for fault in faults() if fault.name == note["random"])
 
 
 def mend(learner: Learner) -> str:
-    """Lesson 17: the command in the solution's row of this fault."""
+    """Lesson 17: return the command in the solution's row for this fault."""
     page = (LESSONS / "17-something-is-broken" / "solution.md").read_text()
     (row,) = (line for line in page.splitlines() if f"| {title(learner)} |" in line)
     return row.rsplit("| `")[-1].removesuffix("` |")
 
 
 def test_lesson_17_not_watched_and_mended_by_make(learner: Learner) -> None:
-    """What `make break` says does not tell the fault, and `make mend` ends it."""
+    """The output of `make break` does not reveal the fault, and `make mend` ends it."""
     with extra(learner, "observe", 17):
         said = learner.stack.make("break", "FAULT=random")
         assert "A visitor writes: " in said
@@ -228,7 +228,7 @@ def test_lesson_20_headers_that_are_half_right(learner: Learner) -> None:
     folder, app = "lessons/20-the-header-from-the-other-side", "app.localhost"
     headers = learner.folder / folder / "headers.toml"
     right = shipped = (REPO / folder / "headers.toml").read_text()
-    headers.write_text(shipped)  # the solution may have been typed here before
+    headers.write_text(shipped)  # an earlier test may have typed the solution here
     for _, old, new in changes(20):
         right = right.replace(old, new)
     try:
@@ -262,7 +262,7 @@ def test_lesson_21_a_test_without_the_rule_and_a_rule_without_the_test(learner: 
 
 @contextmanager
 def crawling(learner: Learner) -> Iterator[None]:
-    """Lesson 22: the page's program runs for ten seconds, and the block from the fourth second on."""
+    """Lesson 22: run the page's program for ten seconds, and the block from the fourth second on."""
     program = (learner.folder / "lessons/22-crawler-weather/crawler.py").read_text()
     typed = ("exec", "-T", "locust", "python", "-", learner.word)
     given = {"typed": program.replace("SECONDS = 25", "SECONDS = 10")}
@@ -276,10 +276,10 @@ def crawling(learner: Learner) -> Iterator[None]:
 
 
 def see_the_crawler(learner: Learner) -> None:
-    """Lesson 22: do what the page says before the rule."""
+    """Lesson 22: do the page's steps before the rule."""
     with crawling(learner):
         learner.get("/slow?WORD-known", cookie="upstage_seen=1")
-        learner.herd("/slow?WORD-new-{}", 8)  # newcomers; each of them asks for another page
+        learner.herd("/slow?WORD-new-{}", 8)  # newcomers, each of whom requests a different page
 
 
 def test_lesson_22_rules_that_do_more_than_drop_the_words(learner: Learner) -> None:

@@ -1,4 +1,4 @@
-"""Each lesson is done by what its pages say: README.md, and the solution."""
+"""Each lesson is completed by the instructions on its pages: README.md and the solution."""
 
 import json
 import re
@@ -31,8 +31,9 @@ def extras(learner: Learner, lesson: Lesson) -> Iterator[None]:
 
 
 def excuse_a_busy_machine(learner: Learner) -> None:
-    """Lesson 12: if Locust was the limit, the check says so; all other evidence is the same. A run that shows
-    nothing is made again."""
+    """Lesson 12: if Locust was the limit, the check says so; all other evidence is unaffected. Repeat a run
+    that shows nothing.
+    """
     file = learner.folder / ".run" / learner.stack.project / "compare" / "report.json"
     measured = json.loads(file.read_text())["measurements"]
     if "INCONCLUSIVE" in [one["verdict"] for one in measured]:
@@ -55,7 +56,7 @@ def test_the_pages_lead_to_the_end(learner: Learner, lesson: Lesson) -> None:
             learner.type(mend(learner))
             check = learner.check
             wait_until(lambda: check()[1].startswith("What you did is right"), 90, 1, lambda: check()[1])
-        right = {f"{title(learner)}."}  # what is right for one fault is wrong for another
+        right = {f"{title(learner)}."}  # the right answer for one fault is wrong for another
     else:
         learner.follow(solution(lesson.number))
     learner.follow(in_section(lesson, "Look"))

@@ -10,11 +10,11 @@ from lessons.learners.test_near_misses import crawling, look_at_pictures, see_th
 from tests.support.wait import wait_until
 
 MEDIA = "varnish/media.vcl"
-RIGHT = "43200 "  # how the right answer of lesson 1 begins
+RIGHT = "43200 "  # the beginning of the right answer of lesson 1
 
 
 def is_right(learner: Learner) -> None:
-    """Look at the old copy and at a new one under the new rule of lesson 2, and have that checked."""
+    """Request the old copy and a new one under the new rule of lesson 2, and have both checked."""
     for query in ("", "-2"):
         learner.get(f"/media/fox.svg?WORD{query}")
     learner.right()
@@ -30,7 +30,7 @@ def is_right(learner: Learner) -> None:
 def test_lesson_02_another_spelling(learner: Learner, line: str) -> None:
     learner.get("/media/fox.svg?WORD")
     learner.edit(MEDIA, "set beresp.ttl = 12h;", line)
-    if line.endswith("\r\n"):  # the whole file, as an editor on Windows saves it, and one beside it
+    if line.endswith("\r\n"):  # the whole file, and one beside it, as an editor on Windows saves them
         for file in (MEDIA, "varnish/store.vcl"):
             path = learner.folder / file
             path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
@@ -46,7 +46,7 @@ def test_lesson_02_a_byte_order_mark_is_named(learner: Learner) -> None:
 
 
 def test_lesson_02_a_vcl_that_was_loaded_by_hand(learner: Learner) -> None:
-    """As the Varnish Book teaches it."""
+    """Load it as the Varnish Book teaches."""
     learner.get("/media/fox.svg?WORD")
     learner.edit(MEDIA, "ttl = 12h", "ttl = 60s")
     learner.stack.inside("varnishadm", "vcl.load", "mine", "default.vcl")
@@ -82,13 +82,13 @@ def test_lesson_22_another_spelling(learner: Learner) -> None:
 
 
 def done(learner: Learner) -> int:
-    """How many lessons the page /lessons/ says are done."""
+    """Return how many lessons are done according to the page /lessons/."""
     page = learner.get("/lessons/").text
     return int(page.partition(" of ")[0].rpartition(">")[2])
 
 
 def test_the_page_follows_a_learner_who_answers_while_the_backend_is_stopped(learner: Learner) -> None:
-    """A stopped backend is no reason for the check to fail, or to wait."""
+    """A stopped backend must neither make the check fail, nor make it wait."""
     (learner.folder / f".run/{learner.stack.project}/lessons/01.json").unlink(missing_ok=True)
     learner.begin(1)
     wait_until(lambda: '<li data-state="begun">' in learner.get("/lessons/").text)

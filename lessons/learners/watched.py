@@ -1,4 +1,4 @@
-"""Lesson 17's visitors, and its page, which a browser would open."""
+"""Lesson 17's visitors, and its page as a browser would open it."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from requests import RequestException
 from lessons.learners.school import Learner
 from tests.support.wait import wait_until
 
-# The users have come; the page has been open for as long as Prometheus needs to know it.
+# The users have arrived, and the page has been open for as long as Prometheus needs to notice it.
 REQUESTS = 'sum(rate(nginx_requests_total{kind!="websocket"}[30s])) > 10'
 CHARTS = 'sum(rate(prometheus_http_requests_total{handler="/api/v1/query_range"}[15s])) > 0'
 
@@ -42,8 +42,8 @@ def until_all_is_well(learner: Learner) -> None:
 
 @contextmanager
 def watched(learner: Learner) -> Iterator[None]:
-    """An attempt with the twenty users of Locust's page and an open page, until all is well again."""
-    learner.wait(6)  # seconds, in which Prometheus has looked at its rules once
+    """Make an attempt with twenty users of Locust's page and an open page, until the stack is well again."""
+    learner.wait(6)  # seconds in which Prometheus has checked its rules once
     until_all_is_well(learner)
     learner.stack.swarm(20)
     try:

@@ -1,1 +1,3 @@
-"""The lessons as web pages: files, written once, which the theatre's backend serves below /lessons/."""
+"""The lessons as web pages: files that the theatre's backend serves below /lessons/. They are written when it
+starts and when a check reports results.
+"""

@@ -1,4 +1,4 @@
-"""Markdown of this repository as HTML: its links lead to pages of the site, its commands name this stack."""
+"""Markdown of this repository as HTML: links lead to pages of the site, commands name this stack."""
 
 import posixpath
 import re
@@ -11,7 +11,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-# The files of the repository that the site shows: the path of each file, and the path of its page.
+# The files of the repository that the site shows: each file's path, and the path of its page.
 SERVED = (
     (re.compile(r"lessons/(\d\d-[a-z-]+)(?:/README\.md)?"), r"/lessons/\1"),
     (re.compile(r"docs/course\.md"), "/lessons/course"),
@@ -19,36 +19,36 @@ SERVED = (
     (re.compile(r"docs/slides/(pictures/[a-z-]+\.svg)"), r"/lessons/\1"),
 )
 ELSEWHERE = re.compile(r"https?:|#|/")
-# In the text of a page, not in a tag: the place of the word that a learner is given.
+# The place of the word that a learner is given: in the text of a page, not in a tag.
 PLACE = re.compile(r"\bWORD\b(?![^<>]*>)")
 
 
 def to_html(text: str, folder: str, word: str = "") -> str:
-    """Make HTML of a Markdown text of `folder`, a path of the repository; the learner's word is marked."""
+    """Return a Markdown text of `folder`, a path of the repository, as HTML; the learner's word is marked."""
     tokens = MARKDOWN.parse(text)
     for token, title in pairwise(tokens):
         if token.type == "heading_open":
             token.attrSet("id", _anchor(title.content))
     for token in tokens:
         token.children = _with_links_of_the_site(token.children, folder)
-        if token.attrs.pop("style", None):  # a column to the right: the pages allow no style in an element
+        if token.attrs.pop("style", None):  # a column aligned right; the pages allow no style in an element
             token.attrSet("class", "right")
     html = str(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}))
     return PLACE.sub(f'<mark class="word">{word or "WORD"}</mark>', html)
 
 
 def line_to_html(text: str) -> str:
-    """Make HTML of one line without links, such as a sentence."""
+    """Return one line without links, such as a sentence, as HTML."""
     return str(MARKDOWN.renderInline(text))
 
 
 def _anchor(title: str) -> str:
-    """The name of a heading in a link, as GitHub makes it."""
+    """Return the name of a heading in a link, as GitHub forms it."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def _with_links_of_the_site(tokens: list[Token] | None, folder: str) -> list[Token] | None:
-    """Point a link to a file that the site has at its page; turn one to another file into text."""
+    """Point a link to a file that the site has to its page; turn a link to any other file into text."""
     if tokens is None:
         return None
     kept: list[Token] = []
@@ -65,7 +65,7 @@ def _with_links_of_the_site(tokens: list[Token] | None, folder: str) -> list[Tok
 
 
 def _address(target: str, folder: str) -> str | None:
-    """Return where the site has the target of a link in a file of `folder`; None if it does not."""
+    """Return the site's page for the target of a link in a file of `folder`; None if there is none."""
     if ELSEWHERE.match(target):
         return target
     file, mark, heading = target.partition("#")
@@ -77,19 +77,19 @@ def _address(target: str, folder: str) -> str | None:
 
 
 def _block(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A block of code that the keyboard can scroll; an indented or `sh` block is commands to be copied."""
+    """Render a block of code that the keyboard can scroll; an indented or `sh` block has commands to copy."""
     token = tokens[index]
     copied = ' data-copy=""' if token.info in ("", "sh") else ""
     return f'<pre tabindex="0"{copied}><code>{escapeHtml(token.content)}</code></pre>\n'
 
 
 def _image(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A picture that scrolls on a narrow screen."""
+    """Render a picture that scrolls on a narrow screen."""
     return f'<span class="wide" tabindex="0">{self.image(tokens, index, options, env)}</span>'
 
 
 def _made() -> MarkdownIt:
-    """The parser, and the renderer with these rules; a table scrolls as a picture does."""
+    """Return the parser and the renderer with these rules; a table scrolls as a picture does."""
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     for name, rule in (
         ("code_block", _block),

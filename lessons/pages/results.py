@@ -1,11 +1,11 @@
-"""How far a learner is with each lesson, as `make check` reports it."""
+"""The learner's progress in each lesson, as `make check` reports it."""
 
 import json
 import re
 from typing import Any
 
 LIMIT = 256 * 1024  # characters of a whole report
-CHOICES = 4  # of a question
+CHOICES = 4  # choices of a question
 STATES = ("", "begun", "done")
 WORD = re.compile(r"|k[0-9a-f]{8}")
 NOTHING: dict[str, Any] = {"state": "", "word": "", "said": "", "choices": []}
@@ -16,12 +16,12 @@ class ResultsError(ValueError):
 
 
 def read_results(text: str) -> dict[int, dict[str, Any]]:
-    """The result of each lesson, by its number: NOTHING's fields and `lesson`. Raise ResultsError."""
+    """Return the result of each lesson, by its number: NOTHING's fields and `lesson`. Raise ResultsError."""
     try:
         if len(text) > LIMIT:
             raise ValueError(f"more than {LIMIT} characters")
         told = json.loads(text)
-        if isinstance(told, dict):  # as an earlier release has kept them
+        if isinstance(told, dict):  # the form in which an earlier release stored them
             told = [{"lesson": number, **result} for number, result in told.items()]
         return {one["lesson"]: one for one in map(_read, told)}
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -29,7 +29,7 @@ def read_results(text: str) -> dict[int, dict[str, Any]]:
 
 
 def _read(told: dict[str, Any]) -> dict[str, Any]:
-    """A result, whose texts are a learner's: not HTML."""
+    """Return a result, whose texts are a learner's: not HTML."""
     result = {name: told.get(name) or empty for name, empty in NOTHING.items()}
     if result["state"] not in STATES or not WORD.fullmatch(result["word"]):
         raise ValueError(f"{result['state']!r}, {result['word']!r}")
@@ -41,7 +41,7 @@ def _read(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(told: Any) -> str:
-    """A text without what UTF-8 cannot encode. Raise TypeError."""
+    """Return a text without characters that UTF-8 cannot encode. Raise TypeError."""
     if not isinstance(told, str):
         raise TypeError("not a text")
     return told.encode("utf-8", "replace").decode()

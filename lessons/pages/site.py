@@ -1,4 +1,4 @@
-"""The files of /lessons/: the list, each lesson with the learner's state, its solution, the course."""
+"""The files of /lessons/: the list, each lesson with the learner's state, its solution, and the course."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ TEMPLATES.filters["inline"] = line_to_html
 
 
 def write_site(folder: Path, results: dict[int, dict[str, Any]], ports: dict[str, str]) -> None:
-    """Write all pages into a folder, in place of the earlier ones. Raise OSError."""
+    """Write all pages into a folder, in place of earlier ones. Raise OSError."""
     made = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -43,11 +43,11 @@ def write_site(folder: Path, results: dict[int, dict[str, Any]], ports: dict[str
 
 
 def pages(results: dict[int, dict[str, Any]], ports: dict[str, str]) -> dict[str, str]:
-    """Each page by its name below /lessons/; `results` are those of results.py, by a lesson's number."""
+    """Return the HTML of each page, by its name below /lessons/; `results` are from results.py, by number."""
     every = lessons()
     states = {lesson.number: results.get(lesson.number, NOTHING) for lesson in every}
     heading, _, course = (DOCS / "course.md").read_text("utf-8").partition("\n")
-    order = section(course, "Order of study").partition("\n|")[0]  # its picture
+    order = section(course, "Order of study").partition("\n|")[0]  # the course's picture
     found = {
         "index": _page("list", lessons=every, states=states, order=to_html(order, "docs")),
         "course": _page("text", title=heading.lstrip("# "), body=to_html(filled(course, "", ports), "docs")),
@@ -82,7 +82,7 @@ def pages(results: dict[int, dict[str, Any]], ports: dict[str, str]) -> dict[str
 
 
 def first_sentence(lesson: Lesson) -> str:
-    """The first sentence of a lesson's goal, for the list."""
+    """Return the first sentence of a lesson's goal, for the list."""
     return re.split(r"(?<=[.?])\s", lesson.goal, maxsplit=1)[0]
 
 

@@ -1,6 +1,6 @@
 """The backend's own metrics, requested once a second during a run, through the load port.
 
-Only the load port serves `/.nginx/backend`. Without it the figures are absent, and the run continues.
+Only the load port serves `/.nginx/backend`. Without it there are no figures, and the run continues.
 
 The backend also counts requests that no user sees: Varnish refreshes a stale copy in the background.
 """
@@ -23,14 +23,14 @@ from caches.metrics import Metrics, rates, read, since
 PATH = "/.nginx/backend"
 INTERVAL = 1.0  # seconds
 TIMEOUT = 2.0  # seconds
-FIRST_TIMEOUT = 0.5  # the same, while the run waits to begin
-SETTLE = 0.5  # seconds after the last user stopped, for requests still on their way to the backend
+FIRST_TIMEOUT = 0.5  # seconds, for the request before the first user starts
+SETTLE = 0.5  # seconds after the last user stopped, for requests that are still on their way to the backend
 
 
 class BackendPoll:
     """The backend's reports about the current run.
 
-    `asked`: requests of this run by the backend's classes of paths. `settled`: no further report will come.
+    `asked`: this run's requests by the backend's classes of paths. `settled`: no further report will come.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class BackendPoll:
         self._known: Mapping[str, float] | None = None  # the requests of each class at the latest report
 
     def start(self, environment: Environment) -> None:
-        """Watch the backend if a tab, a report or a shape shows it; a worker's master does that for it."""
+        """Watch the backend if a tab, a report or a shape shows it; for a worker, its master does so."""
         self._kill()
         self.clear("not requested yet")
         self._environment = environment
@@ -74,7 +74,7 @@ class BackendPoll:
         self._first = self._latest
 
     def now(self) -> str:
-        """The last second in words, or the reason why there are no figures."""
+        """The last second as text, or the reason why there are no figures."""
         if figures := rates(self._previous, self._latest):
             words = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f}%, {clients:.0f} clients"
             return words.format(**figures)
@@ -107,7 +107,7 @@ class BackendPoll:
             self._previous = self._latest = None
             self.reason = str(error) or type(error).__name__
             return
-        # Smaller counters are those of a restarted backend.
+        # If the counters are smaller, the backend has restarted.
         restarted = self._first is None or latest.total < self._first.total or latest.cpu < self._first.cpu
         self._previous = None if restarted else self._latest
         self._first = latest if restarted else self._first
@@ -121,12 +121,12 @@ backend_poll = BackendPoll()
 
 
 def request(url: str, host: str, timeout: float) -> Metrics:
-    """The metrics of the backend of a host name; `url` is that of the load port.
+    """Return the metrics of a host name's backend; `url` is the URL of the load port.
 
     Raise OSError, HTTPException or ValueError if there are none.
     """
     address = urlsplit(url)
-    # http.client instead of urllib.request, which would use a proxy if the environment names one.
+    # http.client, because urllib.request would use a proxy if the environment names one.
     connection = http.client.HTTPConnection(address.hostname or "", address.port or 80, timeout=timeout)
     try:
         connection.request("GET", PATH, headers={"Host": host})

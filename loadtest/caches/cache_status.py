@@ -1,6 +1,6 @@
 """Parser for `Cache-Status` (RFC 9211), in which every cache on the path of a response reports what it did.
 
-The field is a list, the cache nearest to the backend first:
+The field is a list; the cache nearest to the backend comes first:
 
     varnish; fwd=uri-miss; stored, nginx; hit
 
@@ -27,11 +27,11 @@ class Member:
 
     @property
     def hit(self) -> bool:
-        """Whether this cache answered without its upstream (RFC 9211, section 2.1)."""
+        """Whether this cache answered without asking its upstream (RFC 9211, section 2.1)."""
         return self.parameters.get("hit") == "?1"
 
     def __str__(self) -> str:
-        """The member without what differs in every response, so that equal faults have equal words."""
+        """The member without values that differ in every response, so that equal faults have equal texts."""
         words = [
             key if value == "?1" else f"{key}={value}"
             for key, value in self.parameters.items()
@@ -41,7 +41,7 @@ class Member:
 
 
 def parse(field: str) -> list[Member]:
-    """Read a whole field; the caller has joined several header lines with commas."""
+    """Parse a whole field; the caller has joined repeated header lines with commas."""
     members = []
     for member in MEMBER.findall(field):
         if parts := [part.strip() for part in PART.findall(member)]:

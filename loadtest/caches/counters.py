@@ -1,4 +1,4 @@
-"""Counts of a run: row of Locust's table, tier, outcome -> responses. The tier "status" has their statuses.
+"""Counts of a run: row of Locust's table, tier, outcome -> responses. The tier "status" counts statuses.
 
 A worker starts again at 0 after each report (`figures`).
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 from caches import cache_status, outcomes
 
-# Rows come from paths, and the number of paths in a run is unlimited.
+# Rows come from paths, whose number in a run is unlimited.
 MAX_ROWS = 200
 OTHER = "(other)"
 KEY = "cache_outcomes"  # in the reports of workers
@@ -18,10 +18,10 @@ rows: set[str] = set()
 
 
 def heard(name: str, response: Any = None, **_: Any) -> None:
-    """Count the response of a sample, whatever the class of its user; only an HTTP response has a status and
+    """Count the response of a sample, whatever its user's class; only an HTTP response has a status and
     headers.
 
-    Locust's two clients keep headers differently: one joins several lines of a name, the other lists them.
+    Locust's two clients keep headers differently: one joins repeated lines, the other lists them.
     """
     status, headers = getattr(response, "status_code", 0), getattr(response, "headers", None)
     if not status or headers is None:
@@ -31,9 +31,9 @@ def heard(name: str, response: Any = None, **_: Any) -> None:
 
 
 def count(row: str, cache_status_field: str, server_timing: str = "", status: int = 0) -> None:
-    """Count one response; its status only if that is given."""
+    """Count one response; count its status only if it is given."""
     members = cache_status.parse(cache_status_field)
-    # static.localhost has no cache, but nginx reports in Server-Timing that it read the file itself.
+    # static.localhost has no cache, but nginx says in Server-Timing if it read the file itself.
     from_disk = not members and 'nginx;desc="disk"' in server_timing
     row = _limited(row)
     tiers = outcomes.by_tier(members, from_disk) | ({"status": str(status)} if status else {})
@@ -48,19 +48,19 @@ def forget() -> None:
 
 
 def send(data: dict[str, Any], **_: Any) -> None:
-    """On a worker, put the counts since the last report into this one."""
+    """On a worker, add the counts since the last report to this one."""
     data[KEY] = [[*key, number] for key, number in counts.items()]
     counts.clear()
 
 
 def receive(data: dict[str, Any], **_: Any) -> None:
-    """On the master, add the counts of a worker."""
+    """On the master, add the counts in a worker's report."""
     for row, tier, outcome, number in data.get(KEY, []):
         counts[_limited(row), tier, outcome] += number
 
 
 def _limited(row: str) -> str:
-    """The row itself, or OTHER once there are MAX_ROWS rows."""
+    """Return the row itself, or OTHER if there are MAX_ROWS rows already."""
     if row in rows:
         return row
     if len(rows) == MAX_ROWS:

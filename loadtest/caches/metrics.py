@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Prometheus' text format: name, labels if any, value.
+# Prometheus' text format: a name, labels if there are any, a value.
 SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ([-+.\deE]+)(?: \d+)?$", re.MULTILINE)
 PATH = re.compile(r'\bpath="([^"]*)"')
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """One report of the backend: requests and CPU seconds since it started, clients now.
+    """One report of the backend: its requests and CPU seconds since it started, and the clients now.
 
-    `at`: seconds (time.monotonic). `requests`: the backend's class of paths -> number; there are few classes.
+    `at`: seconds (time.monotonic). `requests`: the backend's class of paths -> number.
     """
 
     at: float
@@ -27,12 +27,12 @@ class Metrics:
 
     @property
     def total(self) -> float:
-        """Requests of all classes."""
+        """The requests of all classes."""
         return sum(self.requests.values())
 
 
 def read(text: str, at: float) -> Metrics:
-    """Sum the samples we need over their other labels. Raise ValueError if they are missing."""
+    """Sum the needed samples over their other labels. Raise ValueError if they are missing."""
     sums: Counter[str] = Counter()
     requests: Counter[str] = Counter()  # empty before the first request
     for name, labels, value in SAMPLE.findall(text):
@@ -47,7 +47,7 @@ def read(text: str, at: float) -> Metrics:
 
 
 def rates(earlier: Metrics | None, later: Metrics | None) -> dict[str, float] | None:
-    """Requests per second, CPU in percent of one core, and clients now; None without two reports."""
+    """Return requests per second, CPU in percent of one core, and clients now; None without two reports."""
     if earlier is None or later is None or later.at <= earlier.at:
         return None
     seconds = later.at - earlier.at
@@ -59,7 +59,7 @@ def rates(earlier: Metrics | None, later: Metrics | None) -> dict[str, float] | 
 
 
 def since(known: Mapping[str, float] | None, now: Mapping[str, float]) -> Counter[str]:
-    """Requests of each class between two reports, or since a restart between them; none before the first."""
+    """Return each class's requests between two reports, or since a restart; none before the first report."""
     if known is None:
         return Counter()
     restarted = any(now.get(kind, 0) < count for kind, count in known.items())

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from caches.cache_status import Member
 
-# "synth": a response the cache generated itself (an error page, a redirect). "none": no Cache-Status.
+# "synth": a response that the cache generated (an error page, a redirect). "none": no Cache-Status.
 OUTCOMES = ("hit", "stale", "miss", "hit-for-miss", "pass", "synth", "error", "none")
 HITS = frozenset({"hit", "stale"})  # the cache had the response
-# "client": the response as the client sees it, with the outcome at the cache that ended the request.
-# "backend": requests that reached the backend, with the outcome that sent them there.
+# "client": the response as the client sees it, with the outcome at the cache that sent it.
+# "backend": requests that reached the backend, with the outcome that made the cache forward them.
 TIERS = ("client", "nginx", "varnish", "backend")
 
 
 def outcome(member: Member) -> str:
-    """The outcome at one cache, one of OUTCOMES."""
+    """Return the outcome at one cache, one of OUTCOMES."""
     detail = member.parameters.get("detail", "")
     if member.hit:
         return "stale" if detail == "stale" or member.parameters.get("ttl", "").startswith("-") else "hit"
@@ -26,16 +26,16 @@ def outcome(member: Member) -> str:
 
 
 def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
-    """Tier -> outcome of one response; `members` is its Cache-Status, nearest to the backend first.
+    """Return tier -> outcome of one response; `members` is its Cache-Status, nearest to the backend first.
 
-    `from_disk`: no cache was asked, but nginx had the file. Tiers behind a hit are left out: their reports
-    date from when the copy was stored.
+    `from_disk`: no cache was asked, but nginx read the file. Tiers behind a hit are left out: their reports
+    are as old as the stored copy.
     """
     tiers: dict[str, str] = {}
     said = "none"
     for member in reversed(members):
         said = outcome(member)
-        tier = member.cache.partition("-")[0]  # varnish-2 is one of several Varnishes (extras/ring)
+        tier = member.cache.partition("-")[0]  # varnish-2 is one of several Varnish caches (extras/ring)
         if tier in TIERS:
             tiers[tier] = said
         if "fwd" not in member.parameters:
@@ -46,9 +46,9 @@ def by_tier(members: list[Member], from_disk: bool) -> dict[str, str]:
 
 
 def hit_ratio(responses: Mapping[str, int], failed: int = 0) -> float:
-    """Share of responses that a cache had, 0 to 1. `responses`: outcome -> number at tier "client".
+    """Return the share of responses that a cache had, 0 to 1. `responses`: outcome -> number, tier "client".
 
-    `failed` of them do not count as hits, whichever cache sent them.
+    `failed` of the responses do not count as hits, whichever cache sent them.
     """
     hits = sum(number for outcome, number in responses.items() if outcome in HITS)
     return max(0, hits - failed) / (sum(responses.values()) or 1)

@@ -1,4 +1,4 @@
-"""The tab "Caches" of Locust's web UI: which tier answered, by path; and its CSV file among the downloads."""
+"""The tab "Caches" of Locust's web UI: for each path, the tiers that answered; also a CSV download."""
 
 from typing import Any
 

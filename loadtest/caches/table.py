@@ -8,16 +8,16 @@ from typing import Any
 
 from caches.outcomes import HITS, OUTCOMES, TIERS, hit_ratio
 
-# Locust sorts by name, and "(" comes before "/": these rows come first.
+# Locust sorts by name, and "(" comes before "/": rows with such names come first.
 ALL = "(all)"
 NO_BREAK = "\u00a0"
 BACKEND = f"(backend{NO_BREAK}now)"
 REFRESHES = "(refreshes)"
 REST = "(unseen)"
-CRAWLERS = "(crawlers)"  # crawlers' responses count in no row of a visitor
-# Requests that no user's response reports: a copy refreshed in the background, a WebSocket, other clients.
+CRAWLERS = "(crawlers)"  # crawlers' responses do not count in visitors' rows
+# Requests that no user's response reports: background refreshes, WebSockets, other clients.
 UNREPORTED = ("refresh", "websocket", "unseen")
-# The backend's classes of paths, in its metrics; the first match counts.
+# The backend's classes of paths, as in its metrics; the first match counts.
 CLASSES = (
     ("/media/video/", "webcam"),
     ("/media/", "media"),
@@ -42,10 +42,10 @@ Counts = Mapping[tuple[str, str, str], int]
 
 
 def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
-    """Add the requests that only the backend reports, so that its column adds up to its log.
+    """Add the requests that only the backend reports, so that the backend's column adds up to its log.
 
-    `asked`: class of paths -> requests, by its own count. A stale response causes a refresh, and several of
-    them may share one; the refresh counts in the row of those responses if only one row has any.
+    `asked`: class of paths -> requests, as the backend counts them. A stale response causes a refresh, and
+    several responses may share a refresh; it counts in the row of those responses if all are in one row.
     """
     total = Counter(counts)
     for kind, requests in asked.items():
@@ -68,7 +68,7 @@ def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
 
 
 def row_of_crawlers(url: str) -> str:
-    """The row in which crawlers' responses count: one for each of the backend's classes of paths."""
+    """Return the row in which crawlers' responses count: one for each of the backend's classes of paths."""
     return f"{CRAWLERS} {class_of(url)}"
 
 
@@ -77,17 +77,17 @@ def of_crawlers(row: str) -> bool:
 
 
 def class_of(row: str) -> str:
-    """The backend's class of a row's paths."""
+    """Return the backend's class of a row's paths."""
     if of_crawlers(row):
         return row.removeprefix(f"{CRAWLERS} ")
     return next((kind for start, kind in CLASSES if row.startswith(start)), "page")
 
 
 def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
-    """A row for all paths, one for each row of Locust's table, and one with the words `backend`, if any.
+    """Return a row for all paths, one for each row of Locust's table, and one with `backend`, if not empty.
 
-    Crawlers have a row of their own, with their share of all responses (theirs and those of the row for all
-    paths), and their share of those that no cache had.
+    Crawlers have a row of their own, with their share of all responses (visitors' and crawlers'), and their
+    share of all responses that no cache had.
     """
     by_row: dict[str, dict[str, Counter[str]]] = {ALL: {}}
     for (row, tier, outcome), count in counts.items():
@@ -108,7 +108,7 @@ def rows(counts: Counts, backend: str = "") -> list[dict[str, Any]]:
 
 
 def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
-    """One row: responses and hits as the clients saw them, then the outcomes at each tier."""
+    """Return one row: responses and hits as the clients saw them, then the outcomes at each tier."""
     responses = tiers.get("client", Counter())
     total = responses.total()
     hits = round(100 * hit_ratio(responses), 1) if total else ""
@@ -118,18 +118,18 @@ def _row(name: str, tiers: Mapping[str, Counter[str]]) -> dict[str, Any]:
 
 
 def misses(responses: Mapping[str, int]) -> int:
-    """The number of responses that no cache had; `responses` as in `hit_ratio`."""
+    """Return the number of responses that no cache had; `responses` as in `hit_ratio`."""
     return sum(number for outcome, number in responses.items() if outcome not in HITS)
 
 
 def words(numbers: Mapping[str, int]) -> str:
-    """Outcomes that occurred: `hit 120, miss 3`. Narrow screens break the line after a comma only."""
+    """Return the outcomes that occurred: `hit 120, miss 3`. Narrow screens break lines only after commas."""
     known = (*OUTCOMES, *UNREPORTED)
     return ", ".join(f"{outcome}{NO_BREAK}{numbers[outcome]}" for outcome in known if numbers.get(outcome))
 
 
 def records(counts: Counts) -> list[dict[str, Any]]:
-    """Every count, for JSON."""
+    """Return every count, for JSON."""
     return [
         {"row": row, "tier": tier, "outcome": outcome, "answers": count}
         for (row, tier, outcome), count in sorted(counts.items())
@@ -137,7 +137,7 @@ def records(counts: Counts) -> list[dict[str, Any]]:
 
 
 def as_csv(counts: Counts) -> str:
-    """A line for each row and each tier that took part, a column for each outcome."""
+    """Return a line for each row and tier that has counts, and a column for each outcome."""
     text = io.StringIO()
     writer = csv.writer(text)
     outcomes = (*OUTCOMES, *UNREPORTED)

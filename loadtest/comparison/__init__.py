@@ -1,1 +1,1 @@
-"""Runs of several measurements: of topologies one after another, or of rising numbers of users."""
+"""Runs with several measurements: of one topology after another, or of rising numbers of users."""

@@ -9,8 +9,8 @@ from comparison.recorder import recorder
 from comparison.shape import Series, Tick
 from users.session import PATIENCE
 
-FIRST = 16  # the first level is a sixteenth of the number of users in the form, the last one all of them
-CLOSE = 0.1  # the answer is exact to a tenth
+FIRST = 16  # the first level is a sixteenth of the form's number of users; the last one is that number
+CLOSE = 0.1  # the result is exact to a tenth
 LONGEST = 1800.0  # seconds, if the form has no run time
 
 
@@ -20,7 +20,7 @@ class Capacity(Series):
 
     def script(self) -> Iterator[Tick]:
         """Climb to the first level that fails, then halve the distance to the last level that passed."""
-        self.options.arrivals = 0.0  # the shape looks for a number of users
+        self.options.arrivals = 0.0  # without arrivals: the shape looks for a number of users
         end = time.monotonic() + min(self.options.run_time or LONGEST, LONGEST)
         topology, most = self.options.topology, self.most
         carried, failing = 0, None
@@ -31,7 +31,7 @@ class Capacity(Series):
             if self.latest.carried:
                 carried, warm_up = users, 0.0
             else:
-                # Requests that began at this level may fail until then: that is not the next level's fault.
+                # Requests begun at this level may fail for PATIENCE seconds; the next level is not to blame.
                 failing, warm_up = self.latest, PATIENCE
             recorder.outcome = outcome(topologies.name(topology), carried, failing)
             recorder.answered = carried > 0 and not (failing and failing.limited)
@@ -39,14 +39,14 @@ class Capacity(Series):
 
 
 def next_level(carried: int, failing: int | None, most: int) -> int:
-    """The number of users to try next; 0 if the answer is close enough."""
+    """Return the number of users to try next; 0 if the result is close enough."""
     if failing is None:
         return min(2 * carried, most) if carried < most else 0
     return (carried + failing) // 2 if failing - carried > max(1, CLOSE * failing) else 0
 
 
 def outcome(name: str, carried: int, failing: Measurement | None) -> str:
-    """The answer: `default carries 40 visitors. At 50: ...`."""
+    """Return the result as text: `default carries 40 visitors. At 50: ...`."""
     if failing is None:
         return f"{name} carries at least {carried} visitors."
     number = f"{carried}" if carried else f"fewer than {failing.users}"

@@ -15,7 +15,7 @@ class Compare(Series):
     """Measures the same users on one topology after another, each for some seconds: the tab Compare."""
 
     def script(self) -> Iterator[Tick]:
-        """Users leave after each topology and come again for the next one."""
+        """After each topology all users leave; then they come again for the next one."""
         models = self.models()
         for number, topology in enumerate(topologies.parse(self.options.topologies)):
             for arrivals in models:
@@ -30,9 +30,9 @@ class Compare(Series):
         recorder.answered = all(measured.answered for measured in recorder.measurements)
 
     def models(self) -> list[float]:
-        """The arrivals per second of each measurement of a topology; 0 for the users who wait for responses.
+        """Return the arrivals per second of each measurement; 0 for one of users who wait for responses.
 
-        These users are left out if none of their classes is chosen.
+        The measurement of waiting users is left out if none of their classes is chosen.
         """
         if not self.options.arrivals:
             return [0.0]

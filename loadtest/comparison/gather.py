@@ -1,7 +1,7 @@
-"""Brings everything that the workers have counted to the master, now instead of at their next report.
+"""Gets all that the workers have counted to the master, now rather than at their next report.
 
-So a measurement begins and ends at one moment for all processes. Without workers there is nothing to do.
-Messages of one worker arrive in the order in which it sent them, so after its reply nothing older can come.
+So a measurement begins and ends for all processes at one moment. Without workers there is nothing to do.
+Messages of one worker arrive in the order in which they were sent, so nothing older follows its reply.
 https://docs.locust.io/en/stable/running-distributed.html#communicating-across-nodes
 """
 
@@ -15,10 +15,10 @@ from locust.rpc.protocol import Message
 from locust.runners import STATE_MISSING, MasterRunner, Runner, WorkerRunner
 
 ASK, REPLY = "proscenium_gather", "proscenium_gathered"
-PATIENCE = 5.0  # seconds; a worker reports every three anyway
+PATIENCE = 5.0  # seconds; each worker sends a report every three seconds anyway
 
 log = logging.getLogger(__name__)
-waiting: set[str] = set()  # workers that have yet to reply
+waiting: set[str] = set()  # workers that have not replied yet
 
 
 def register(environment: Environment) -> None:

@@ -18,9 +18,9 @@ HTTP = ("GET", "POST", "poll")
 class Measurement:
     """The counts of `seconds` from `began` on (seconds since 1970), after a warm-up, which is left out.
 
-    `warm_up`: the number of its samples. `lines`: the verdict. `asked`: requests by the backend's own count,
-    by class of paths. `backend`: its rates, or the reason why there are none. `arrivals`: visits per second,
-    by one user in each process; 0 for users who wait for their responses.
+    `warm_up`: the warm-up's number of samples. `lines`: the verdict. `asked`: requests as the backend counts
+    them, by class of paths. `backend`: the backend's rates, or the reason why there are none. `arrivals`:
+    visits per second, by one user in each process; 0 for users who wait for their responses.
     """
 
     topology: str
@@ -40,7 +40,7 @@ class Measurement:
 
     @property
     def load(self) -> str:
-        """The load in words, such as `50 users`."""
+        """The load as text, such as `50 users`."""
         return f"{self.arrivals:g} visits/s" if self.arrivals else f"{self.users} users"
 
     @property
@@ -54,16 +54,17 @@ class Measurement:
 
     @property
     def limited(self) -> bool:
-        """Whether Locust was the limit: it was too busy, or had lost workers and their users.
+        """Whether Locust was the limit: it was too busy, or has lost workers and their users.
 
-        A failed line changes nothing: at such a level Locust itself may have caused it.
+        Whether a line failed does not matter: at such a level Locust itself may have caused it.
         """
         return self.run.lost > 0 or any(line.verdict == judge.INCONCLUSIVE for line in self.lines)
 
     @property
     def carried(self) -> bool:
-        """Whether the topology carried these users. Too few samples of a row are not a failure; none at all
-        are."""
+        """Whether the topology carried these users. A row with too few samples is not a failure; a run
+        without any samples is.
+        """
         return self.answered and not self.limited and self.conclusion.verdict != judge.FAILED
 
     @property
@@ -72,7 +73,7 @@ class Measurement:
 
     @property
     def reason(self) -> str:
-        """The first line that is not met, in words; empty if all are met."""
+        """The first line that is not met, as text; empty if all are met."""
         verdict = self.conclusion.verdict
         for line in self.lines:
             if line.verdict == verdict:
@@ -86,7 +87,7 @@ class Measurement:
         Times are milliseconds, shares are 0 to 1, and CPU is percent of one core.
         """
         http = [row for row in self.run.rows if row.kind in HTTP]
-        # The times of responses that the backend holds say nothing about what is in front of it.
+        # The times of responses that the backend holds say nothing about the servers in front of it.
         times = [row for row in http if not paths.held(row.name)]
         visits = [row for row in self.run.rows if str(row) == "arrival visit"]
         chat = [row for row in self.run.rows if row.name == "chat"]
@@ -115,7 +116,7 @@ class Measurement:
 
 
 def percentile(rows: list[judge.Row], share: float) -> float | None:
-    """The percentile over all samples of several rows; None without one, or if too many failed."""
+    """Return the percentile over all samples of several rows; None without samples, or if too many failed."""
     together: dict[int, int] = {}
     for row in rows:
         for milliseconds, count in row.times.items():

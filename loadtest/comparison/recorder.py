@@ -1,4 +1,4 @@
-"""The measurements of the current run, or of the last one if none is on; they are on the master.
+"""The measurements of the current run, or of the last one if none is under way; the master has them.
 
 A measurement begins when the users have arrived and warmed up: everything counted before is left out.
 """
@@ -17,7 +17,7 @@ SHORTEST = 0.5  # seconds; a shorter measurement gives no rates
 
 
 class Recorder:
-    """`outcome`: what the measurements show together. `answered`: whether the run reached its aim."""
+    """`outcome`: the conclusion from all measurements. `answered`: whether the run reached its aim."""
 
     def __init__(self) -> None:
         self.clear()
@@ -45,11 +45,11 @@ class Recorder:
         runner.exceptions = {}
         generator.forget_warnings(runner)
         environment.events.reset_stats.fire()
-        self._began = now  # the listeners may have taken a while
+        self._began = now  # the listeners may have taken some time
         return samples
 
     def restart(self) -> None:
-        """Measure from now on: the statistics have been reset on the page."""
+        """Measure from now on: the statistics were reset on the page."""
         self._began = time.monotonic()
 
     @property
@@ -58,10 +58,10 @@ class Recorder:
         return time.monotonic() - self._began
 
     def finish(self, environment: Environment, least: float = 0.0, **_: Any) -> bool:
-        """End the measurement under way, if there is one; the end of a run does so too.
+        """End the measurement under way, if there is one; the end of a run does so, too.
 
-        False if it goes on, because it has not lasted `least` seconds: the last look takes a moment, in which
-        a reset on the page may come.
+        Return False if it continues, because it has not lasted `least` seconds: the last report takes a
+        moment, in which the page may reset the statistics.
         """
         if self._open:
             assert environment.runner

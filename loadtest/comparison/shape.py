@@ -1,4 +1,4 @@
-"""The base of shapes that measure several times in one run."""
+"""The base class of shapes that measure several times in one run."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ from comparison.recorder import recorder
 from shapes import Shape
 from users import taking_part
 
-LATE = 10.0  # seconds; users that have not come or gone after that are not waited for
+LATE = 10.0  # seconds; longer than this, the shape does not wait for users to come or go
 
 Tick = tuple[int, float]
 
@@ -22,16 +22,16 @@ log = logging.getLogger(__name__)
 
 
 class Series(Shape):
-    """Runs a script: a generator that yields numbers of users and measures in between."""
+    """Runs a script: a generator that yields numbers of users, and measures in between."""
 
     abstract = True
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.form: dict[str, Any] = {}  # the options that a run changes, as they were before it
+        self.form: dict[str, Any] = {}  # options that a run changes, with their values before it
 
     def script(self) -> Iterator[Tick]:
-        """The run; its end ends the run."""
+        """Yield the numbers of users; the end of the script ends the run."""
         raise NotImplementedError
 
     def tick(self) -> Tick | None:
@@ -39,13 +39,13 @@ class Series(Shape):
         assert self.runner
         if self.runner.shape_last_tick is None:
             self.form = {name: getattr(self.options, name) for name in ("topology", "misses", "arrivals")}
-            # A miss is a finding here, not a failure; workers get the options with their users.
+            # In these shapes a miss is a result, not a failure; workers get the options with their users.
             self.options.misses = options.COUNT
             self._script = self.script()
         return next(self._script, None)
 
     def measure(self, topology: str, users: int, warm_up: float = 0.0) -> Iterator[Tick]:
-        """Let that many users arrive, warm up for at least `warm_up` seconds, and measure them."""
+        """Let that many users arrive, warm up for at least `warm_up` seconds, and measure."""
         assert self.runner
         self.options.topology = topology
         rate = max(1.0, self.options.spawn_rate or self.rate)
@@ -54,12 +54,12 @@ class Series(Shape):
         gevent.sleep(max(warm_up, self.options.warm_up))
         recorder.begin(self.environment, topology, users)
         seconds = self.options.seconds
-        # A reset on the page starts over, even one that comes during the last look.
+        # A reset on the page restarts the measurement, even one that comes during the last report.
         while (left := seconds - recorder.lasted) > 0 or not recorder.finish(self.environment, least=seconds):
             gevent.sleep(left)
 
     def leave(self) -> Iterator[Tick]:
-        """Let all users leave, and forget their samples: they are not the next topology's warm-up."""
+        """Let all users leave, and forget their samples, which must not count for the next topology."""
         yield 0, 100.0
         self._wait(0, within=LATE)
         recorder.forget(self.environment)
@@ -72,7 +72,7 @@ class Series(Shape):
         return recorder.measurements[-1]
 
     def restore(self) -> None:
-        """Set the options as they were before the run."""
+        """Reset the options to their values before the run."""
         vars(self.options).update(self.form)
 
     def _wait(self, users: int, within: float) -> None:
@@ -86,7 +86,7 @@ class Series(Shape):
 
 
 def register(environment: Environment) -> None:
-    """Leave the options to the next run as they were."""
+    """Give the next run the options as they were."""
 
     def restore(**_: Any) -> None:
         if isinstance(environment.shape_class, Series):

@@ -1,4 +1,4 @@
-"""Two kinds of users: classes are who comes, tasks are what they do.
+"""Two kinds of users: a class is a kind of user, a task is one of its actions.
 
 Look at: the log line *All users spawned*, which has three visitors for each collector (`weight`); and the
 rows, in which a visitor opens the page four times as often as a picture (`@task(4)`). `FastHttpUser` costs

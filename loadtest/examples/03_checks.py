@@ -15,7 +15,7 @@ class Critic(FastHttpUser):
     wait_time = between(1, 2)
 
     def on_start(self) -> None:
-        """Once for each user: from now on a cache has the picture."""
+        """Run once for each user: afterwards a cache has the picture."""
         self.client.get(PICTURE, name=f"{PICTURE} (first)")
 
     @task

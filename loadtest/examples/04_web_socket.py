@@ -1,4 +1,4 @@
-"""Not every protocol is HTTP: you time what you like, and tell Locust with the event `request`.
+"""Not every protocol is HTTP: you time anything you like, and tell Locust with the event `request`.
 
 Look at: the row `ws join`, from opening the WebSocket until the stage has let this client in. A join that
 fails is a failed sample, because its exception is reported, too.

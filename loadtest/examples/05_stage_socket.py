@@ -29,7 +29,7 @@ class Talker(User):
         self.ask("chat", f"msg={line}&mode=TEXT", line)
 
     def ask(self, name: str, frames: str, answer: str) -> None:
-        """Send the frames, and report how long the answer took. An exception ends this user's task."""
+        """Send the frames, and report the time until the answer. An exception ends this user's task."""
         began, received = time.perf_counter(), b""
         self.socket.sendall(f"{frames}\0".encode())
         while answer.encode() not in received:

@@ -1,4 +1,4 @@
-"""A load test that says yes or no: it sets the exit code, so that a build can stop.
+"""A load test that decides: it sets the exit code, so that a build can stop.
 
 Look at: the last lines of the log, and `echo $?`. Set SLOWEST to 1: the run fails, although every response
 was right. Copied to mine/, a file `thresholds.toml` does the same without code (loadtest/mine/README.md).
@@ -10,7 +10,7 @@ from locust import FastHttpUser, between, events, task
 from locust.env import Environment
 
 SLOWEST = 500  # milliseconds, for 95 of 100 responses
-MOST_FAILURES = 0.01  # of all responses
+MOST_FAILURES = 0.01  # share of all responses
 
 
 class Regular(FastHttpUser):
@@ -25,7 +25,7 @@ class Regular(FastHttpUser):
 
 @events.quitting.add_listener
 def judge(environment: Environment, **_: object) -> None:
-    """Locust calls this when the run is over, and ends with this code."""
+    """Locust calls this at the end of the run, and ends with the exit code set here."""
     total = environment.stats.total
     p95 = total.get_response_time_percentile(0.95) or 0
     good = total.num_requests > 0 and total.fail_ratio <= MOST_FAILURES and p95 <= SLOWEST

@@ -1,4 +1,4 @@
-"""One process of Locust fills one core. Workers send the load; the master adds up what they saw.
+"""One process of Locust fills one core. Workers send the load; the master adds up their figures.
 
 Look at: the last line of the log, the pages that each process opened. `make load EXAMPLE=09
 LOADTEST_PROCESSES=4` starts four workers. Figures of your own travel in the two events below.
@@ -10,7 +10,7 @@ from typing import Any
 
 from locust import FastHttpUser, constant, events, task
 
-opened: Counter[str] = Counter()  # of this process, or on the master: worker -> pages
+opened: Counter[str] = Counter()  # this process's pages; on the master: worker -> pages
 
 
 class Hand(FastHttpUser):
@@ -24,7 +24,7 @@ class Hand(FastHttpUser):
 
 @events.report_to_master.add_listener
 def send(data: dict[str, Any], **_: object) -> None:
-    """On a worker, every three seconds: what has been counted since the last time."""
+    """On a worker, every three seconds: send the count since the last report."""
     data["opened"] = opened.pop("here", 0)
 
 

@@ -30,7 +30,7 @@ class Arrivals(FastHttpUser):
         self.environment.events.request.fire(
             request_type="arrival",
             name="visit",
-            response_time=(time.monotonic() - due) * 1000,  # ms, from when it should have begun
+            response_time=(time.monotonic() - due) * 1000,  # ms, from when the visit should have begun
             response_length=0,
             exception=None if response.status_code == 200 else RuntimeError(f"status {response.status_code}"),
             context={},

@@ -6,7 +6,7 @@ import time
 from gevent.pool import Pool
 from locust import FastHttpUser, constant_throughput, task
 
-RUN = round(time.time())  # tells one run from another in the servers' logs
+RUN = round(time.time())  # distinguishes the runs in the servers' logs
 SITE = {"Host": "nginx.localhost"}  # it has no cache: the backend answers each request
 
 
@@ -26,7 +26,7 @@ class Arrives(FastHttpUser):
 
     fixed_count = 1
     wait_time = constant_throughput(50)
-    concurrency = 200  # at a time, twice as many as come in two seconds
+    concurrency = 200  # visits at a time, twice as many as arrive in two seconds
 
     def on_start(self) -> None:
         self.visitors = Pool(self.concurrency)

@@ -28,7 +28,7 @@ class Crawler(User):
             server.connect()
             address = next(ADDRESSES)
             server.sock.sendall(f"PROXY TCP4 {address} 127.0.0.1 40000 {PORT}\r\n".encode())
-            named = {"X-Forwarded-For": address}  # with TRUSTED_PROXIES it is this that nginx believes
+            named = {"X-Forwarded-For": address}  # with TRUSTED_PROXIES, nginx believes this address
             server.request("GET", f"/stages/load?{random.getrandbits(64):x}", headers=named)
             if (status := server.getresponse().status) != 200:
                 fault = RuntimeError(f"status {status}")

@@ -1,1 +1,1 @@
-"""Locust needs a Python file in each folder of locustfiles; put yours beside this one."""
+"""Locust needs a Python file in each folder of locustfiles; put your own files beside this one."""

@@ -1,1 +1,1 @@
-"""The measurements of a run: the tabs *Verdict* and *Compare*, the report, and the output at its end."""
+"""A run's measurements: the tabs *Verdict* and *Compare*, the report, and the output at the end."""

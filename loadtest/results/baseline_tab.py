@@ -25,11 +25,11 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         assert environment.parsed_options
         assert environment.runner
         name = environment.parsed_options.baseline
-        if not name:
-            return []
         entries = environment.runner.stats.entries.values()
         so_far = baseline.figures({"rows": [entry.to_dict() for entry in entries]})
         try:
+            if not name:
+                raise baseline.RunError("No baseline is chosen. make load SAVE=NAME keeps a run.")
             differences = baseline.compared(baseline.read(baseline.folder_of(name))[1], [so_far])
         except baseline.RunError as error:
             return [dict.fromkeys(KEYS, "") | {"row": str(error)}]

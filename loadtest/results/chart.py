@@ -1,7 +1,7 @@
 """The picture of the tab Compare and of the report: SVG.
 
-A panel for each figure that was measured, in it a bar for each measurement. Text has the colour of the page
-around it, which may be light or dark.
+There is a panel for each measured figure, with a bar for each measurement. The text has the colour of the
+surrounding page, which may be light or dark.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ PANELS = (
     "backend_cpu_percent",
 )
 ACROSS = 4  # panels in a row
-WIDTH, VALUE = 290, 62  # pixels: the width of a panel, and of the numbers in it
-LONGEST, LETTER = 17, 6.5  # of a name in it: the most letters, and the pixels of a letter
+WIDTH, VALUE = 290, 62  # pixels: the width of a panel, and of the figures in it
+LONGEST, LETTER = 17, 6.5  # for a name in a panel: the most letters, and the pixels of a letter
 BAR, STEP, HEAD, GAP = 16, 22, 30, 14
 
 
 def svg(measurements: Sequence[Measurement]) -> str:
-    """The whole picture; empty without a measurement."""
+    """Return the whole picture; empty without measurements."""
     if not measurements:
         return ""
     height = HEAD + STEP * len(measurements) + GAP
@@ -53,7 +53,7 @@ def svg(measurements: Sequence[Measurement]) -> str:
 
 
 def panel(key: str, measurements: Sequence[Measurement]) -> str:
-    """One figure: its name, and a bar for each measurement; the longest bar has the full width."""
+    """Return the panel of one figure: its name, and a bar for each measurement; the longest fills it."""
     title, factor, decimals = next((t, f, d) for t, name, f, d in FIGURES if name == key)
     values = [measured.figures()[key] for measured in measurements]
     most = max((value for value in values if value), default=0) or 1
@@ -76,10 +76,10 @@ def panel(key: str, measurements: Sequence[Measurement]) -> str:
 
 
 def number_of(value: float | None, factor: float, decimals: int) -> str:
-    """A figure beside its bar."""
+    """Return a figure as the text beside its bar."""
     return "-" if value is None else f"{value * factor:.{decimals}f}"
 
 
 def shortened(name: str) -> str:
-    """A name that fits beside its bar."""
+    """Return a name, shortened to fit beside its bar."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

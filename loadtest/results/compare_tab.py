@@ -1,4 +1,4 @@
-"""The tab Compare of Locust's web UI: the measurements as a table, as a picture above it, as downloads."""
+"""The tab Compare of Locust's web UI: the measurements as a table, below a picture, and as downloads."""
 
 import json
 from typing import Any

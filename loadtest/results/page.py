@@ -1,4 +1,4 @@
-"""The HTML report: Locust's, with our part above it."""
+"""The HTML report: Locust's report, with this project's part above it."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,13 +18,13 @@ from results import table as comparison_table
 from shapes import Shape
 from verdict import judge, this_run
 
-ROOT = '<div id="root"></div>'  # Locust's part
-# Flask's Jinja2 escapes what it fills in; a run without the web UI has none of its own.
+ROOT = '<div id="root"></div>'  # where Locust's part begins
+# Flask's Jinja2 escapes the values it inserts; a run without the web UI has no Flask of its own.
 templates = Flask(__name__, template_folder=str(Path(__file__).parent)).jinja_env
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Extend the report that the page offers too."""
+    """Extend the report that the page offers, too."""
     assert web_ui.app
 
     @web_ui.app.after_request
@@ -39,7 +39,7 @@ def of_run(environment: Environment) -> str:
 
 
 def with_our_part(environment: Environment, page: str) -> str:
-    """Locust's report and ours."""
+    """Return Locust's report with this project's part."""
     template = templates.get_template("page.html")
     ours = comparison(environment) if recorder.measurements else run(environment)
     shared = {
@@ -51,13 +51,13 @@ def with_our_part(environment: Environment, page: str) -> str:
 
 
 def settings(environment: Environment) -> str:
-    """A description of the run in one line."""
+    """Return a description of the run in one line."""
     given = environment.parsed_options
     assert given
     classes = ", ".join(sorted(user.__name__ for user in this_run.picked(environment)))
     shape = environment.shape_class
     hosts = own_hosts.in_words(environment, this_run.picked(environment))
-    users = shape.most if isinstance(shape, Shape) else given.num_users  # 0 in the form means the default
+    users = shape.most if isinstance(shape, Shape) else given.num_users  # in the form, 0 means the default
     load = f"{users} users ({classes})"
     if given.arrivals:
         both = f"{users} users, then " if recorder.measurements else ""
@@ -68,7 +68,7 @@ def settings(environment: Environment) -> str:
 
 
 def run(environment: Environment) -> dict[str, Any]:
-    """Verdict and caches of one run."""
+    """Return the verdict and the caches' counts of one run."""
     lines = this_run.verdict(environment)
     counts = table.complete(counters.counts, backend_poll.asked)
     return {
@@ -79,7 +79,7 @@ def run(environment: Environment) -> dict[str, Any]:
 
 
 def comparison(environment: Environment) -> dict[str, Any]:
-    """All measurements of a run, beside each other and one by one."""
+    """Return all measurements of a run, side by side and one by one."""
     shape = type(environment.shape_class).__name__ if environment.shape_class else "Comparison"
     return {
         "title": shape,

@@ -1,8 +1,9 @@
 """The end of a run: the verdict is printed, and written to files.
 
 A run is judged with `--thresholds FILE` (`make load`); Compare and Capacity report what they measured. Both
-happen when Locust quits, on the master or in the only process: a worker has a part of the figures only. The
-exit code of a judged run is raised, never lowered, but for crawlers' failures, which Locust's code counts.
+happen when Locust quits, on the master or in the only process: a worker has only some of the figures. The
+exit code of a judged run is raised, never lowered; only crawlers' failures, which Locust's code counts, are
+taken out.
 
 `LOADTEST_REPORTS`: a folder for `report.html`, `report.json` and, for several measurements, `compare.csv` and
 `compare.svg`.
@@ -32,18 +33,18 @@ from verdict.generator import load_of_locust
 
 
 def register(environment: Environment) -> None:
-    """Conclude the run when Locust quits."""
+    """Write the results when Locust quits."""
     environment.events.quitting.add_listener(conclude)
 
 
 def conclude(environment: Environment, **_: Any) -> None:
-    """Print, write, and set the exit code."""
+    """Print and write the results, and set the exit code."""
     runner, options = environment.runner, environment.parsed_options
     assert options
     if runner is None or isinstance(runner, WorkerRunner):
         return
     if isinstance(environment.shape_class, Series) and options.headless:
-        recorder.finish(environment)  # if the run is ended by a signal
+        recorder.finish(environment)  # if a signal ends the run
         text = comparison_table.as_text(recorder.measurements, recorder.outcome)
         environment.process_exit_code = 0 if recorder.answered and not log.unhandled_greenlet_exception else 1
         files = several_files(environment)
@@ -57,15 +58,16 @@ def conclude(environment: Environment, **_: Any) -> None:
         files = {"report.json": as_json(figures(environment, lines))}
     else:
         return
-    # This comes after Locust's own tables, at the end of the output.
+    # This is printed after Locust's own tables, at the end of the output.
     environment.events.quit.add_listener(lambda **_: print(text, flush=True))
     if folder := os.environ.get("LOADTEST_REPORTS"):
         write(files | {"report.html": page.of_run(environment)}, Path(folder))
 
 
 def code_so_far(environment: Environment, runner: Runner) -> int:
-    """The exit code of Locust without us, by the same conditions as in its `main`, and without crawlers'
-    failures."""
+    """Return the exit code that Locust would set, by the conditions of its `main`, but without crawlers'
+    failures.
+    """
     if environment.process_exit_code is not None:
         return environment.process_exit_code
     if len(runner.errors) > len(crawlers_failed(runner)) or runner.exceptions:
@@ -74,12 +76,12 @@ def code_so_far(environment: Environment, runner: Runner) -> int:
 
 
 def crawlers_failed(runner: Runner) -> list[str]:
-    """The failures of crawlers, as keys of Locust's table of failures."""
+    """Return the failures of crawlers, as keys of Locust's table of failures."""
     return [key for key, error in runner.errors.items() if error.method == rows.CRAWL]
 
 
 def table(lines: list[judge.Line], hosts: str) -> str:
-    """The verdict as text: who was asked, a line for each threshold, then the conclusion."""
+    """Return the verdict as text: the hosts, a line for each threshold, then the conclusion."""
     rows = [(line.verdict, line.what, line.measured, line.allowed, line.why) for line in lines]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     text = [
@@ -92,7 +94,7 @@ def table(lines: list[judge.Line], hosts: str) -> str:
 
 
 def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]:
-    """A judged run, for programs."""
+    """Return the figures of a judged run, for programs."""
     assert environment.runner
     stats = environment.runner.stats
     caches = caches_table.complete(counters.counts, backend_poll.asked)
@@ -101,7 +103,7 @@ def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]
         "verdict": [asdict(line) for line in lines],
         "host": environment.host,
         "hosts": own_hosts.asked(environment, this_run.picked(environment)),
-        "started": stats.start_time,  # this and the next in seconds since 1970
+        "started": stats.start_time,  # this and the next value: in seconds since 1970
         "last_sample": stats.last_request_timestamp,
         "generator_cpu_percent": round(load_of_locust.cpu, 1),
         "generator_late_milliseconds": round(load_of_locust.late, 1),
@@ -113,7 +115,7 @@ def figures(environment: Environment, lines: list[judge.Line]) -> dict[str, Any]
 
 
 def several_files(environment: Environment) -> dict[str, str]:
-    """The measurements of a run, for programs and as a picture."""
+    """Return the measurements of a run, for programs and as a picture."""
     options = environment.parsed_options
     assert options
     report = {
@@ -136,7 +138,7 @@ def as_json(value: object) -> str:
 
 
 def write(files: dict[str, str], folder: Path) -> None:
-    """Write the files, replacing those of an earlier run."""
+    """Write the files; replace those of an earlier run."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""The measurements as rows of the tab Compare, as text, as CSV and as JSON."""
+"""The measurements as rows of the tab Compare, as text, as CSV, and as JSON."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from typing import Any
 from caches import table
 from comparison.measurement import Measurement
 
-# Title in the tab and in the text; figure, factor, and decimals.
+# Title in the tab and in the text; key of the figure; its factor and decimals.
 FIGURES: tuple[tuple[str, str, float, int], ...] = (
     ("requests/s", "requests_per_second", 1, 1),
     ("MB/s", "bytes_per_second", 1e-6, 2),
@@ -34,7 +34,7 @@ COLUMNS = [
 
 
 def shown(value: float | None, factor: float, decimals: int) -> float | int | str:
-    """A figure as the table shows it; `-` for one that was not measured."""
+    """Return a figure as the table shows it; `-` for a figure that was not measured."""
     if value is None:
         return "-"
     number = round(value * factor, decimals)
@@ -42,7 +42,7 @@ def shown(value: float | None, factor: float, decimals: int) -> float | int | st
 
 
 def row(measured: Measurement, note: str = "") -> dict[str, Any]:
-    """One row; `note` replaces the verdict while the measurement is under way."""
+    """Return one row; `note` replaces the verdict while the measurement is under way."""
     figures = measured.figures()
     return {
         "topology": measured.name,
@@ -55,7 +55,7 @@ def row(measured: Measurement, note: str = "") -> dict[str, Any]:
 
 
 def as_text(measurements: Sequence[Measurement], outcome: str) -> str:
-    """The table, then why a verdict is not good, then the conclusion."""
+    """Return the table, then the reason for each bad verdict, then the conclusion."""
     if not measurements:
         return "\nNothing was measured: the run ended during the first warm-up.\n"
     cells = [[column["title"] for column in COLUMNS]]
@@ -67,12 +67,12 @@ def as_text(measurements: Sequence[Measurement], outcome: str) -> str:
 
 
 def reasons(measurements: Sequence[Measurement]) -> list[str]:
-    """Why a measurement is not good, a line for each that is not."""
+    """Return a line with the reason for each measurement that is not good."""
     return [f"{one.name}, {one.load}: {one.reason}" for one in measurements if one.reason]
 
 
 def as_csv(measurements: Sequence[Measurement]) -> str:
-    """A line for each measurement, its figures in full."""
+    """Return a line for each measurement, with unrounded figures."""
     text = io.StringIO()
     writer = csv.writer(text)
     for number, measured in enumerate(measurements):
@@ -84,7 +84,7 @@ def as_csv(measurements: Sequence[Measurement]) -> str:
 
 
 def summary(measured: Measurement) -> dict[str, Any]:
-    """The figures of one measurement, and its verdict."""
+    """Return the figures of one measurement, and its verdict."""
     return {
         "topology": measured.name,
         "users": measured.users,
@@ -96,7 +96,7 @@ def summary(measured: Measurement) -> dict[str, Any]:
 
 
 def as_json(measured: Measurement) -> dict[str, Any]:
-    """Everything about one measurement."""
+    """Return everything about one measurement."""
     return {
         **summary(measured),
         "host": measured.topology,

@@ -1,4 +1,4 @@
-"""The tab "Verdict" of Locust's web UI: the verdict of `make load` on the run so far."""
+"""The tab "Verdict" of Locust's web UI: the run so far, judged as by `make load`."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -32,6 +32,6 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def short(measured: Measurement) -> list[judge.Line]:
-    """The verdict on one of several measurements: its conclusion, and its lines that are not met."""
+    """Return the verdict on one of several measurements: its conclusion, and the lines that are not met."""
     title = f"{measured.name}, {measured.load}"
     return [replace(measured.conclusion, what=title), *judge.faults(measured.lines)]

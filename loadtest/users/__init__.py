@@ -1,1 +1,1 @@
-"""The behaviour of users: the base classes of locustfile.py, and what they share."""
+"""The behaviour of users: the base classes for locustfile.py, and the modules that they share."""

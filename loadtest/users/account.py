@@ -8,9 +8,9 @@ FILE = "/run/player/account"  # the stack's backend writes it: one line, `name:p
 
 
 def fill_in(options: Namespace) -> str | None:
-    """Complete the options `player` and `password`; return why that fails, or None.
+    """Complete the options `player` and `password`; return the reason if that fails, or None.
 
-    The process that leads a run does so, and its workers get the account with the other options.
+    The process that leads a run does so; its workers get the account with the other options.
     """
     options.password = options.password or os.environ.get("LOADTEST_PASSWORD", "")
     if options.player and options.password:

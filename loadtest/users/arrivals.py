@@ -30,28 +30,28 @@ DIFFERENCE = (
 class Newcomer(Browser):
     """Loads the stage page and the files that it names, with an empty browser cache and new connections."""
 
-    abstract = True  # Locust starts none: they belong to the class Arrivals
+    abstract = True  # Locust starts none of them: they belong to the class Arrivals
 
     def visit(self) -> bool:
-        """Whether page and files have all come, without a fault."""
+        """Return whether the page and all files have come, without a fault."""
         self.become_newcomer()
         self.faults = 0
         return self.load_stage() and not self.faults
 
     def fetch(self, url: str, examine: Callable[[str], str | None] | None = None) -> bool:
-        """Fetch as any browser does; a failed sample fails the visit."""
+        """Fetch as any browser does; a failed sample makes the visit fail."""
         came = super().fetch(url, examine)
         self.faults += not came
         return came
 
 
 class Schedule(OpenModel):
-    """Opens its share of `--arrivals` at their instants, by at most VISITORS newcomers at a time.
+    """Opens its share of `--arrivals` when each is due, with at most VISITORS newcomers at a time.
 
-    Samples, in milliseconds from the instant of a visit: `arrival start` until it starts, and `arrival visit`
-    until page and files are there. A visit that finds no free newcomer waits; after PATIENCE, or at the end
-    of the run, it is a failed `arrival start`. A visit that is under way at the end of the run does not
-    count, unless its instant is more than PATIENCE ago: then it is a failed `arrival visit`.
+    Samples, in milliseconds from when a visit is due: `arrival start` until it starts, and `arrival visit`
+    until its page and files have come. A visit that finds no free newcomer waits; after PATIENCE, or at the
+    end of the run, it is a failed `arrival start`. A visit that is under way at the end of the run does not
+    count, unless it was due more than PATIENCE ago: then it is a failed `arrival visit`.
     """
 
     abstract = True
@@ -59,21 +59,21 @@ class Schedule(OpenModel):
 
     @classmethod
     def lack(cls, given: Namespace) -> str | None:
-        """Why there are no visits in a run, or None."""
+        """Return the reason why a run has no visits, or None."""
         return None if given.arrivals else "there are no --arrivals"
 
     def on_start(self) -> None:
         given = self.environment.parsed_options
         assert given
         self.begin(given.arrivals, given.arrival_times)
-        self.waiting: deque[float] = deque()  # the instants of visits that have not started
-        self.under_way: dict[Newcomer, float] = {}  # and of those that have
+        self.waiting: deque[float] = deque()  # when the visits that have not started were due
+        self.under_way: dict[Newcomer, float] = {}  # when the visits under way were due
         self.idle: list[Newcomer] = []
         self.pool = Pool(VISITORS)
         self.samples = Samples(self.environment, "arrival")
 
     def open_visits(self) -> None:
-        """Start the visits that are due, in their order, as far as newcomers are free."""
+        """Start the visits that are due, in order, as long as newcomers are free."""
         now = time.monotonic()
         self.waiting.extend(self.due_until(now))
         while self.waiting and now - self.waiting[0] > PATIENCE:
@@ -82,14 +82,14 @@ class Schedule(OpenModel):
             self.pool.spawn(self.receive)
 
     def receive(self) -> None:
-        """Act as one newcomer after another, until no visit waits."""
+        """Act as one newcomer after another, until no visit is waiting."""
         visitor = self.idle.pop() if self.idle else self.create()
         while self.waiting:
             due = self.under_way[visitor] = self.waiting.popleft()
             self.samples.record("start", since(due))
             try:
                 fault = None if visitor.visit() else "the page or a file failed"
-            except Exception as error:  # Locust reports exceptions of tasks only; this greenlet is not one
+            except Exception as error:  # Locust reports only tasks' exceptions, and this is no task
                 self.environment.events.user_error.fire(
                     user_instance=self, exception=error, tb=error.__traceback__
                 )
@@ -99,19 +99,19 @@ class Schedule(OpenModel):
         self.idle.append(visitor)
 
     def create(self) -> Newcomer:
-        self.newcomer.host = self.host  # Locust sets it for the classes of the run only
+        self.newcomer.host = self.host  # Locust sets it only for the classes of the run
         visitor = self.newcomer(self.environment)
         visitor.on_start()
         return visitor
 
     def give_up(self) -> None:
-        """The oldest visit that waits never starts."""
+        """Count the oldest waiting visit as never started."""
         self.samples.record("start", since(self.waiting.popleft()), "never started: no newcomer was free")
 
     def on_stop(self) -> None:
-        """Count what the end of the run cuts off, as the class says."""
+        """Count the visits that the end of the run cuts off, as the class's docstring says."""
         overdue = [due for due in self.under_way.values() if since(due) > 1000 * PATIENCE]
-        full = not self.pool.free_count()  # else what waits was due just now
+        full = not self.pool.free_count()  # otherwise the waiting visits were due just now
         self.pool.kill()
         for due in overdue:
             self.samples.record("visit", since(due), f"not over after {PATIENCE:g} s, at the end of the run")
@@ -122,5 +122,5 @@ class Schedule(OpenModel):
 
 
 def since(due: float) -> float:
-    """Milliseconds from that instant (time.monotonic) to now."""
+    """Return the milliseconds from an instant (time.monotonic) to now."""
     return (time.monotonic() - due) * 1000

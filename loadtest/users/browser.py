@@ -15,9 +15,9 @@ from users import checks, http_client, page, paths, seen_files
 from users.browser_cache import BrowserCache
 
 IDENTITY = "/admin/id"
-VISITED = "upstage_seen=1"  # set by the stage's script: its client is identified (varnish/anonymous.vcl)
+VISITED = "upstage_seen=1"  # set by the stage's script, for identified clients (varnish/anonymous.vcl)
 PATIENCE = 10.0  # seconds without a byte until a request is given up
-# The same for responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
+# For responses that the backend holds: a spoken line up to 15 s, a webcam picture up to 30 s.
 LONG_PATIENCE = 40.0
 
 
@@ -56,17 +56,17 @@ class Browser(FastHttpUser):
         self.clear_browser_cache()
 
     def clear_browser_cache(self) -> None:
-        """Fetch everything again, without conditional requests."""
+        """Empty the cache: fetch everything again, without conditional requests."""
         self.browser_cache = BrowserCache()
 
     def load_page(self) -> bool:
-        """Fetch the stage page, for `assets`; False if it failed."""
+        """Fetch the stage page, and note its files in `assets`; return False if that failed."""
         return self.fetch(self.stage_url, self.read_page)
 
     def load_stage(self) -> bool:
-        """Fetch the page, the identity and the files that the browser cache lacks, six at a time.
+        """Fetch the page, the identity, and the files that the browser cache lacks, six at a time.
 
-        False if there is no stage to join: no page, or no key.
+        Return False if there is no stage to join: no page, or no key.
         """
         self.identity = {}
         if not self.load_page():
@@ -80,12 +80,12 @@ class Browser(FastHttpUser):
             joinall(requests, raise_error=True)
             self.visited = True
         finally:
-            # Locust may stop this user in the middle; its requests must stop with it.
+            # If Locust stops this user in the middle, its requests must stop with it.
             pool.kill()
         return "key" in self.identity
 
     def read_page(self, html: str) -> str | None:
-        """Store the files that the stage page names; return its fault, if any."""
+        """Store the URLs of the files that the stage page names; return its fault, if any."""
         self.assets = page.assets(html, self.stage_url)
         return checks.stage_fault(self.assets)
 
@@ -97,9 +97,9 @@ class Browser(FastHttpUser):
         return fault
 
     def fetch(self, url: str, examine: Callable[[str], str | None] | None = None) -> bool:
-        """Request one URL and report one sample; False if it failed.
+        """Request one URL and report one sample; return False if it failed.
 
-        `examine` checks the text of a new body. A 304 has none and leaves the earlier one valid.
+        `examine` checks the text of a new body. A 304 has no body and leaves the earlier one valid.
         """
         path = urlsplit(url).path
         conditions = self.browser_cache.conditions(url)
@@ -107,13 +107,13 @@ class Browser(FastHttpUser):
         was_warm = seen_files.is_warm(file)
         client = self.patient_client if paths.held(path) else self.client
         asked = {"Host": self.options.topology, "Accept-Encoding": http_client.ENCODING, **conditions}
-        has_run = self.visited or path == IDENTITY  # the script that sets the cookie
+        has_run = self.visited or path == IDENTITY  # whether the script that sets the cookie has run
         if has_run and topologies.sets_cookie(self.options.topology) and not len(client.cookiejar):
             asked["Cookie"] = VISITED
         with client.get(url, name=paths.row(path), headers=asked, catch_response=True) as response:
             meta: dict[str, Any] = response.request_meta
             if paths.polled(path):
-                meta["request_type"] = "poll"  # its time is the camera's, not the stack's
+                meta["request_type"] = "poll"  # its time depends on the camera, not on the stack
             if meta["exception"]:
                 return False  # no response, or a truncated one: Locust reports the reason
             body: http_client.Response = meta["response"]
@@ -126,7 +126,7 @@ class Browser(FastHttpUser):
                 length=body.length,
                 cache_status=body.fields.get("cache-status", ""),
                 conditional=bool(conditions),
-                # All clients request a spoken line at the same moment, but only one of them may miss.
+                # All clients request a spoken line at the same moment, but only one of them may get a miss.
                 warm=(seen_files.has_missed(file) if paths.spoken(path) else was_warm)
                 and self.options.misses == options.FAIL,
                 differs=is_new and seen_files.differs(file, etag, body.checksum),
@@ -139,10 +139,10 @@ class Browser(FastHttpUser):
                 return False
             if is_new and paths.stored(path):
                 seen_files.remember(file, etag, body.checksum, missed=not checks.is_hit(parts.cache_status))
-            if not paths.held(path):  # no client requests it again
+            if not paths.held(path):  # a held response is not requested again
                 self.browser_cache.store(url, body.fields)
             return True
 
     def url(self, path: str) -> str:
-        """The URL of a path on the target, which may be written with or without a final slash."""
+        """Return the URL of a path on the target, whose own URL may end in a slash."""
         return urljoin(self.host or "", path)

@@ -15,7 +15,7 @@ class _Copy:
 class BrowserCache:
     """The responses that the browser has: their validators and lifetimes, not their bodies.
 
-    `clock` gives seconds. Headers are mappings from lower-case names.
+    `clock` returns seconds. Headers are mappings from lower-case names.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,12 +23,12 @@ class BrowserCache:
         self._copies: dict[str, _Copy] = {}
 
     def fresh(self, url: str) -> bool:
-        """Whether the browser uses its copy without a request."""
+        """Return whether the browser uses its copy without a request."""
         copy = self._copies.get(url)
         return copy is not None and self._clock() < copy.fresh_until
 
     def conditions(self, url: str) -> dict[str, str]:
-        """The request headers that revalidate a stale copy; none without a copy."""
+        """Return the request headers that revalidate a stale copy; none without a copy."""
         copy = self._copies.get(url)
         if copy is None:
             return {}
@@ -36,7 +36,7 @@ class BrowserCache:
         return {name: value for name, value in headers.items() if value}
 
     def store(self, url: str, headers: Mapping[str, str]) -> None:
-        """Store a 200, or renew a copy by a 304."""
+        """Store a 200, or renew a copy after a 304."""
         directives = _directives(headers.get("cache-control", ""))
         if "no-store" in directives:
             self._copies.pop(url, None)
@@ -58,5 +58,5 @@ def _directives(cache_control: str) -> dict[str, str]:
 
 
 def _seconds(text: str) -> int:
-    """Seconds, or 0 if the text is not a number: when in doubt, a browser revalidates."""
+    """Return a number of seconds, 0 if the text is no number: when in doubt, a browser revalidates."""
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,8 +1,8 @@
-"""Chat lines, and how a listener knows their age.
+"""Chat lines, and the way a listener measures their age.
 
-People read the chat too, so a line is a plain sentence and carries no mark for a machine. Instead this
-process remembers which user sent it and when; its other users measure by that, with one clock. Lines of other
-processes and of people are not measured.
+People read the chat, too, so a line is a plain sentence without a mark for machines. Instead, this process
+remembers which user sent it and when; its other users measure by that, with one clock. Lines from other
+processes and from people are not measured.
 """
 
 import random
@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from itertools import count
 
-# A sentence has one word of each: there are millions, so two processes hardly ever send the same one.
+# A sentence has one word from each: there are millions, so two processes hardly ever send the same one.
 PARTS = (
     "Bravo! Look! Listen! Oh! Ha! Hush! Encore! Lovely! Splendid! Really? Again! Superb! Ah! Well! Hm! Yes!",
     "red old quiet clever gentle brave sleepy golden little famous nervous cheery tired curious elegant shy",
@@ -39,7 +39,7 @@ lines: dict[str, Line] = {}
 
 
 def say(speaker: int, number: int) -> str:
-    """A sentence that no user of this process has sent lately, remembered as this speaker's."""
+    """Return a sentence that no user of this process has sent lately, and remember it as this speaker's."""
     now = time.monotonic()
     while lines and next(iter(lines.values())).said < now - KEPT:
         del lines[next(iter(lines))]
@@ -57,12 +57,12 @@ class Listener:
     """Measures the lines that one session receives: their age, and whether one is missing."""
 
     def __init__(self) -> None:
-        self._latest: dict[int, int] = {}  # speaker -> number
+        self._latest: dict[int, int] = {}  # speaker -> number of the speaker's last line
 
     def hear(self, line: Line, now: float) -> tuple[float, str | None]:
-        """Milliseconds since the line was sent, and its fault, if any.
+        """Return the milliseconds since the line was sent, and its fault, if any.
 
-        Lines of one speaker arrive in the order in which they were sent, so a gap is a lost line.
+        Lines of one speaker arrive in the order in which they were sent, so a gap means a lost line.
         """
         expected = self._latest.get(line.speaker, line.number - 1) + 1
         self._latest[line.speaker] = line.number

@@ -1,6 +1,6 @@
 """Checks of one sample: whether a response is as the stack promises. They use no network.
 
-Every function returns the fault, or None. Equal faults get equal words, because Locust counts those together.
+Every function returns the fault, or None. Equal faults get equal texts, because Locust counts by text.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from caches import cache_status
 from users import paths
 
 IDENTITY_FIELDS = frozenset({"player", "key", "canAct", "canAdmin", "canSu"})
-STAGE_PORT = 7230  # the port that the page names to Flash, whichever port the load test uses
+STAGE_PORT = 7230  # the port that the page gives to Flash, whichever port the load test uses
 
 
 @dataclass(frozen=True)
 class Response:
     """The checked parts of one response to a GET.
 
-    `length`: bytes of the body. `cache_status`: the whole field, empty without one. `conditional`: the
-    request asked whether the browser's copy is still valid, so 304 is allowed. `warm`: the URL had been
+    `length`: bytes of the body. `cache_status`: the whole field, empty if there is none. `conditional`: the
+    request asked whether the browser's copy is still valid, so a 304 is allowed. `warm`: the URL had been
     received before the request was sent, so a cache must have it. `differs`: the body has changed, but its
     ETag has not.
     """
@@ -55,7 +55,7 @@ def response_fault(response: Response) -> str | None:
 
 
 def is_hit(cache_status_field: str) -> bool:
-    """Whether any cache had the response: nginx keeps a response of Varnish for a second."""
+    """Return whether any cache had the response: nginx keeps a response of Varnish for a second."""
     return any(cache.hit for cache in cache_status.parse(cache_status_field))
 
 
@@ -94,14 +94,14 @@ def policy_fault(policy: bytes, site: str) -> str | None:
 
 
 def _covers(domain: str, site: str) -> bool:
-    """Whether a grant to `domain` includes `site`."""
+    """Return whether a grant to `domain` includes `site`."""
     if domain.startswith("*."):
         return site.endswith(domain[1:])
     return domain in ("*", site)
 
 
 def _opens(ports: str) -> bool:
-    """Whether `ports` (`*`, or numbers and ranges separated by commas) include the stage's port."""
+    """Return whether `ports` (`*`, or numbers and ranges separated by commas) include the stage's port."""
     for part in ports.split(","):
         low, _, high = part.strip().partition("-")
         if low == "*" or (low.isdigit() and int(low) <= STAGE_PORT <= int(high or low)):

@@ -1,12 +1,12 @@
 """A connection to the stage under gevent: frames over the stage socket or the WebSocket.
 
-Knows nothing of Locust, so it can be tested, and used, without it:
+The module does not depend on Locust, so it can be tested, and used, without it:
 
     connection = SocketConnection("127.0.0.1", 7230)
     connection.send(b"stage_ID=demo&mode=JOIN")
-    frame = connection.receive(time.monotonic() + 10)    # None: no frame came in time
+    frame = connection.receive(time.monotonic() + 10)    # None: no frame arrived in time
 
-One greenlet uses a connection. Every fault that ends it is a StageError; equal faults have equal words.
+Only one greenlet uses a connection. Every fault that ends it is a StageError; equal faults have equal texts.
 """
 
 import sys
@@ -24,9 +24,9 @@ try:
 except ModuleNotFoundError:  # the official image has it only as an indirect dependency
     sys.exit("This Locust image lacks wsproto, which the load test needs: pip install wsproto")
 
-MAX_FRAME = 1 << 20  # bytes; the longest frame of a stage is LOAD_CHAT, a quarter of that
+MAX_FRAME = 1 << 20  # bytes; the longest frame of a stage is LOAD_CHAT, with a quarter of this
 CHUNK = 1 << 16  # bytes per read
-MAX_CHUNKS = 16  # per call of `waiting`; the rest is read at the next call
+MAX_CHUNKS = 16  # per call of `waiting`; the next call reads the rest
 NOT_WEBSOCKET = "the server does not speak WebSocket"
 
 
@@ -35,7 +35,7 @@ class StageError(Exception):
 
 
 def _reason(error: OSError) -> str:
-    """A reason without numbers and addresses, which would make equal faults look different."""
+    """Return a reason without numbers and addresses, which would make equal faults look different."""
     return (error.strerror or str(error)).lower()
 
 
@@ -48,14 +48,14 @@ class SocketConnection:
     def __init__(self, host: str, port: int, patience: float = 10, receive_buffer: int = 0) -> None:
         self.patience = patience
         self._frames: deque[bytes] = deque()
-        self._rest = bytearray()  # of a frame that has not ended
+        self._rest = bytearray()  # the beginning of a frame that has not ended
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             self._socket = socket.socket(family, kind, protocol)
         except OSError as error:
             raise StageError(_reason(error)) from error
         try:
-            if receive_buffer:  # before connecting, when the window is negotiated
+            if receive_buffer:  # before connecting, which negotiates the window
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._socket.settimeout(patience)
@@ -72,14 +72,14 @@ class SocketConnection:
         self._write(frame + b"\0")
 
     def receive(self, deadline: float) -> bytes | None:
-        """The next frame without its NUL, or None if none is complete by `deadline` (time.monotonic)."""
+        """Return the next frame without its NUL; None if none is complete by `deadline` (time.monotonic)."""
         while not self._frames:
             if not self._read(deadline):
                 return None
         return self._frames.popleft()
 
     def waiting(self) -> Iterator[bytes]:
-        """The frames that have arrived already."""
+        """Yield the frames that have already arrived."""
         for _ in range(MAX_CHUNKS):
             if not self._read(0):
                 break
@@ -99,7 +99,7 @@ class SocketConnection:
             raise StageError(_reason(error)) from error
 
     def _read(self, deadline: float) -> bool:
-        """Read once, waiting until `deadline`; False if nothing came."""
+        """Read once, waiting until `deadline`; return False if nothing came."""
         self._socket.settimeout(max(0.0, deadline - time.monotonic()))
         try:
             data = self._socket.recv(CHUNK)
@@ -128,9 +128,9 @@ class SocketConnection:
 
 
 class WebSocketConnection(SocketConnection):
-    """The same over a WebSocket: a text message is a frame.
+    """A SocketConnection over a WebSocket: a text message is a frame.
 
-    `name` is sent in the Host and Origin headers, whatever the address.
+    `name` is sent in the Host and Origin headers, whatever the address is.
     """
 
     def __init__(self, host: str, port: int, name: str, patience: float = 10) -> None:
@@ -175,5 +175,5 @@ class WebSocketConnection(SocketConnection):
                 self._write(self._protocol.send(event.response()))
             case ws.CloseConnection() if self._protocol.state is ConnectionState.REMOTE_CLOSING:
                 raise StageError("closed by the server")
-            case ws.CloseConnection():  # wsproto's own, because it cannot read the data
+            case ws.CloseConnection():  # closed by wsproto itself, because it cannot read the data
                 raise StageError(NOT_WEBSOCKET)

@@ -1,7 +1,7 @@
 """Crawlers: many addresses that walk a site's links, as uninvited bots do; an open model.
 
-Each request is made on a new connection to nginx's port for crawlers, which begins with the line of the PROXY
-protocol, version 1, that names its address. Nothing is kept: no cookies, no cache.
+Each request is made on a new connection to nginx's port for crawlers. The connection begins with a line of
+the PROXY protocol, version 1, that gives the crawler's address. Nothing is kept: no cookies, no cache.
 https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt
 """
 
@@ -29,18 +29,18 @@ from users.open_model import OpenModel
 from users.samples import Samples
 from verdict import rows
 
-# The product token of RFC 9309: rules in robots.txt are for it.
+# The product token (RFC 9309) to which rules in robots.txt apply.
 NAME = "ProsceniumCrawler"
 USER_AGENT = f"Mozilla/5.0 (compatible; {NAME}/1.0)"
 ROBOTS = "/robots.txt"
 FIRST_ADDRESS = IPv4Address("198.18.0.1")  # of 198.18.0.0/15, which is for load tests (RFC 2544)
 UNDER_WAY = 200  # requests of one process; each has a connection
 FRONTIER = 5000  # URLs of one walk through the site
-LONGEST_BODY = 1 << 20  # bytes; of a longer one the rest is not read
+LONGEST_BODY = 1 << 20  # bytes; the rest of a longer body is not read
 STALE = 0.1  # share of requests for pages that do not exist, because crawlers follow old links
 STALE_ROW = "/stages/(stale link)"
 SORTS, ORDERS, PAGES = ("name", "date", "price", "rating"), ("asc", "desc"), 500
-# Statuses that a crawler meets on any site; all others of 400 and above are failures.
+# Statuses that a crawler meets on any site; every other one of 400 and above is a failure.
 ORDINARY = (401, 403, 404, 410)
 REFUSED = {429: "refused: 429, too many requests", 503: "refused: 503, unavailable"}
 NOT_ASKED = f"not asked: {UNDER_WAY} requests were under way"
@@ -53,7 +53,7 @@ class Connection(http.client.HTTPConnection):
     def __init__(self, host: str, port: int, address: str) -> None:
         super().__init__(host, port)
         self.line = f"PROXY TCP4 {address} 127.0.0.1 {random.randrange(1024, 65_536)} {port}\r\n".encode()
-        self.named = {"X-Forwarded-For": address}  # for an nginx behind a proxy that names clients so
+        self.named = {"X-Forwarded-For": address}  # for an nginx behind a proxy that names clients this way
 
     def connect(self) -> None:
         """Open the connection and state its address."""
@@ -62,17 +62,17 @@ class Connection(http.client.HTTPConnection):
 
 
 class Addresses:
-    """Addresses `share`, `share` + `shares`, ... of the first `number`, each in its turn.
+    """Addresses `share`, `share` + `shares`, ... of the first `number`, in turn.
 
-    So several processes have different ones, unless there are fewer addresses than processes.
+    So several processes use different addresses, unless there are fewer addresses than processes.
     """
 
     def __init__(self, number: int, share: int = 0, shares: int = 1) -> None:
         mine = range(share, number, shares) or [share % number]
-        self._turns = deque((str(FIRST_ADDRESS + each), 0.0) for each in mine)  # and when each may ask again
+        self._turns = deque((str(FIRST_ADDRESS + each), 0.0) for each in mine)  # address, next time
 
     def take(self, now: float, delay: float = 0.0) -> str | None:
-        """The next address, which may then not ask for `delay` seconds; None if it may not even ask `now`."""
+        """Return the next address, which then may not ask for `delay` seconds; None if it may not ask now."""
         address, free = self._turns[0]
         if free > now:
             return None
@@ -90,14 +90,14 @@ class Frontier:
         self._seen: set[str] = set()
 
     def next(self) -> str:
-        """The next URL, a path with its query. After the last one the walk begins again."""
+        """Return the next URL, a path with its query. After the last one, the walk begins again."""
         if not self._waiting:
             self._seen.clear()
             self.add(["/"])
         return self._waiting.popleft()
 
     def add(self, urls: Iterable[str]) -> None:
-        """Add the new URLs, as long as the walk has fewer than `most`."""
+        """Add the new URLs, as long as the walk has found fewer than `most`."""
         for url in urls:
             if url not in self._seen and len(self._seen) < self._most:
                 self._seen.add(url)
@@ -105,20 +105,20 @@ class Frontier:
 
 
 class Rules:
-    """What robots.txt says to crawlers of our name. Until there is a response, nothing is allowed.
+    """The rules of robots.txt for crawlers of this name. Until there is a response, nothing is allowed.
 
-    RFC 9309, 2.3.1: without a file (4xx) everything is allowed; while the server fails, nothing is. Here a
-    redirect is not followed, and counts as no file.
+    RFC 9309, 2.3.1: without a file (4xx) everything is allowed; while the server fails, nothing is. A
+    redirect is not followed here, and counts as a missing file.
     """
 
     def __init__(self) -> None:
         self.known = False
-        self.delay = 0.0  # seconds between two requests of one address; robotparser reads whole ones only
+        self.delay = 0.0  # seconds between two requests of one address; robotparser reads whole seconds only
         self._ask_again = 0.0
         self._parser = RobotFileParser()
 
     def due(self, now: float) -> bool:
-        """Whether to ask for the file now: at once, then again after PATIENCE until there is a response."""
+        """Return whether to request the file now: once every PATIENCE until there is a response."""
         if self.known or now < self._ask_again:
             return False
         self._ask_again = now + PATIENCE
@@ -137,7 +137,7 @@ class Rules:
 
 
 def disguise(url: str, chance: random.Random) -> str:
-    """The URL with a query as of a sorted list, and with an argument that no other request has."""
+    """Return the URL with a query like that of a sorted list, and with an argument that is never repeated."""
     arguments = [
         f"sort={chance.choice(SORTS)}",
         f"order={chance.choice(ORDERS)}",
@@ -149,22 +149,23 @@ def disguise(url: str, chance: random.Random) -> str:
 
 
 def fault_of(status: int) -> str | None:
-    """Why a response of this status is a failure, or None."""
+    """Return the reason why a response with this status is a failure, or None."""
     return None if status < 400 or status in ORDINARY else REFUSED.get(status, f"status {status}")
 
 
 class Crawl(OpenModel):
-    """Makes its share of `--crawl` requests a second at their instants, at most UNDER_WAY at a time.
+    """Makes its share of `--crawl` requests a second when they are due, at most UNDER_WAY at a time.
 
-    Samples: type `crawl`, name: the row of the path, from opening the connection to the end of the body. They
-    are not visitors' samples: the verdict does not judge them, and the tab Caches has a row of their own.
+    Samples have the type `crawl` and the row of their path as name, and last from opening the connection to
+    the end of the body. They are not visitors' samples: the verdict does not judge them, and the tab Caches
+    has a row for crawlers.
     """
 
     abstract = True
 
     @classmethod
     def lack(cls, given: Namespace) -> str | None:
-        """Why there are no crawlers in a run, or None."""
+        """Return the reason why a run has no crawlers, or None."""
         if not given.crawl:
             return "there is no --crawl"
         return None if topologies.by_name(given.topology) else f"{given.topology} has no port for crawlers"
@@ -186,12 +187,13 @@ class Crawl(OpenModel):
         self.begin(given.crawl, options.CONSTANT)
 
     def on_stop(self) -> None:
-        """End the requests under way, which do not count."""
+        """End the requests under way; they do not count."""
         self.pool.kill()
 
     def ask_due(self) -> None:
-        """Make the requests that are due. A request without a free place is a failure, one without a free
-        address does not count; neither is made later."""
+        """Make the requests that are due. One without a free place is a failure; one without a free address
+        does not count. Neither is made later.
+        """
         now = time.monotonic()
         for _ in self.due_until(now):
             address = self.addresses.take(now, self.rules.delay if self.rules else 0.0)
@@ -204,7 +206,7 @@ class Crawl(OpenModel):
                 self.samples.record(row, 0.0, NOT_ASKED)
 
     def choose(self, now: float) -> tuple[str, str]:
-        """The next URL and its row; empty if there is nothing that a robot may request."""
+        """Return the next URL and its row; empty if there is no URL that a robot may request now."""
         if self.rules:
             if not self.rules.known:
                 return (ROBOTS, ROBOTS) if self.rules.due(now) else ("", "")
@@ -226,7 +228,7 @@ class Crawl(OpenModel):
             fault = TIMEOUT
         except (OSError, http.client.HTTPException, zlib.error) as error:
             fault = f"no response: {type(error).__name__}"
-        except Exception as error:  # as in users/arrivals.py
+        except Exception as error:  # as in users/arrivals.py: this is no task of Locust's
             self.environment.events.user_error.fire(
                 user_instance=self, exception=error, tb=error.__traceback__
             )
@@ -234,7 +236,7 @@ class Crawl(OpenModel):
         self.samples.record(row, (time.perf_counter() - began) * 1000, fault, length)
 
     def exchange(self, url: str, address: str) -> tuple[int, str | None]:
-        """Send a request, read the response and its links; return its bytes, and why it is a failure."""
+        """Send a request, read the response and its links; return its bytes, and its fault or None."""
         connection = Connection(self.server, self.port, address)
         try:
             fields = {"Host": self.asked, "User-Agent": USER_AGENT, "Connection": "close"}
@@ -255,7 +257,7 @@ class Crawl(OpenModel):
         return len(body), fault_of(response.status)
 
     def follow(self, text: str, url: str, location: str) -> None:
-        """Add the links of a page to the walk, or the target of a redirect."""
+        """Add the links on a page, or the target of a redirect, to the walk."""
         here = f"http://{self.asked}{url}"
         targets = [*page.same_server([location] if location else [], here), *page.links(text, here)]
         found = (relative(target) for target in targets)
@@ -263,18 +265,18 @@ class Crawl(OpenModel):
 
 
 def unpacked(body: bytes, response: http.client.HTTPResponse) -> bytes:
-    """At most LONGEST_BODY bytes of a body, which may be the beginning of one. Raise zlib.error."""
+    """Return at most LONGEST_BODY bytes of a body, which may be incomplete. Raise zlib.error."""
     if response.getheader("content-encoding") != http_client.ENCODING:
         return body
     return zlib.decompressobj(http_client.GZIP).decompress(body, LONGEST_BODY)
 
 
 def relative(url: str) -> str:
-    """Path and query of an absolute URL, as they may stand in a request."""
+    """Return path and query of an absolute URL, in the form that a request needs."""
     parts = urlsplit(url)
     return quote(f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}", safe="/?%:@!$&'()*+,;=~")
 
 
 def row_of(url: str) -> str:
-    """The row of a URL in Locust's table: its path, as visitors have it, or one for all further ones."""
+    """Return the row of a URL in Locust's table: its path, as for visitors, or one for all further URLs."""
     return pages.row_of(paths.row(url.partition("?")[0]))

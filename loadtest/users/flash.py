@@ -1,4 +1,4 @@
-"""A Flash player: it requests the socket policy before it may open its socket."""
+"""A Flash player: it must request the socket policy before it opens its socket."""
 
 import time
 from argparse import Namespace

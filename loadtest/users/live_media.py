@@ -10,10 +10,10 @@ from secrets import token_hex
 from gevent import sleep
 from gevent.pool import Group, Pool
 
-LINES = 5  # spoken lines that a browser loads at once; one that has fallen behind drops the next
+LINES = 5  # spoken lines that a browser loads at once; if it has fallen behind, it drops further ones
 EVERY = 1.5  # seconds from one webcam picture to the next, as in UpStage
-PAUSE = 0.5  # seconds at least from a response to the next request
-MOST_FAILURES = 10  # in a row: the camera has stopped
+PAUSE = 0.5  # seconds from a response to the next request, at least
+MOST_FAILURES = 10  # failed requests in a row, after which the camera counts as stopped
 
 
 class LiveMedia:
@@ -25,7 +25,7 @@ class LiveMedia:
         self._cameras = Group()
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
-        """Follow the frames that name media."""
+        """Request the media that a frame names."""
         url, still = fields.get("url", ""), fields.get("thumbnail", "")
         if mode == "WAVE" and url.startswith("/speech/") and not self._lines.full():
             self._lines.spawn(self._fetch, url)
@@ -36,7 +36,7 @@ class LiveMedia:
                 self._cameras.spawn(self._watch, url)
 
     def stop(self) -> None:
-        """Drop the requests under way."""
+        """Cancel the requests under way."""
         self._lines.kill()
         self._cameras.kill()
 

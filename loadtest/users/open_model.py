@@ -1,6 +1,6 @@
-"""The open model: work begins at its instants, however long earlier work takes (users/arrivals.py says why).
+"""The open model: work begins when it is due, however long earlier work takes (see users/arrivals.py).
 
-One user of such a class is in each process, and does its share of what the form asks for.
+Each process has one user of such a class, which does its share of the work that the form asks for.
 """
 
 import random
@@ -13,14 +13,14 @@ from locust.runners import WorkerNode
 
 import options
 
-LONGEST_WAIT = 1.0  # seconds until the schedule looks again, also for work that has waited too long
+LONGEST_WAIT = 1.0  # seconds until the schedule is checked again, also for work that has waited too long
 
 
 def instants(rate: float, times: str, chance: random.Random) -> Iterator[float]:
-    """Seconds from the start of a run to each piece of work, `rate` (above 0) of them a second on average.
+    """Yield the seconds from the start of a run to each piece of work, `rate` (above 0) a second on average.
 
-    `constant`: equal gaps; the first is shorter, by chance, so that several processes are not in step.
-    `poisson`: gaps by chance, with the exponential distribution, as of visitors unknown to each other.
+    `constant`: equal gaps; the first one is randomly shorter, so that several processes are not in step.
+    `poisson`: random gaps with the exponential distribution, as between independent visitors.
     """
     poisson = times == options.POISSON
     due = 0.0 if poisson else (chance.random() - 1) / rate
@@ -33,11 +33,11 @@ class OpenModel(User):
     """A user who does not wait for responses: one in each process, beside the users of other classes."""
 
     abstract = True
-    schedule: Iterator[float]  # the instants after `due`, by the clock time.monotonic
-    due: float  # the next one
+    schedule: Iterator[float]  # when later pieces of work are due, by the clock time.monotonic
+    due: float  # when the next piece is due
 
     def begin(self, rate: float, times: str) -> None:
-        """Set the instants of this process: its share of `rate` a second from now on."""
+        """Schedule the work of this process: its share of `rate` a second from now on."""
         given = self.environment.parsed_options
         assert given
         began = time.monotonic()
@@ -46,28 +46,28 @@ class OpenModel(User):
         self.due = next(self.schedule)
 
     def wait_time(self) -> float:
-        """Seconds until the next instant."""
+        """Return the seconds until the next piece of work is due."""
         return max(0.0, min(self.due - time.monotonic(), LONGEST_WAIT))
 
     def due_until(self, now: float) -> Iterator[float]:
-        """The instants until `now`, each once."""
+        """Yield when each piece of work until `now` was due, each once."""
         while self.due <= now:
             due, self.due = self.due, next(self.schedule)
             yield due
 
 
 class OnePerProcess(UsersDispatcher):
-    """Locust's dispatcher of users, which also gives each process one user of each class of OpenModel.
+    """Locust's dispatcher of users, which also gives each process one user of each OpenModel class.
 
-    These users come, all at once, with the first of the other users, and go with the last. Only processes
-    that are there at the start of a run have them, because those share the work. The numbers in the form are
-    of the other users.
+    These users start together with the first of the other users, and stop with the last. Only processes that
+    exist at the start of a run have them, because those share the work. The numbers in the form count the
+    other users only.
     """
 
     def __init__(
         self, worker_nodes: list[WorkerNode], user_classes: list[type[User]], known: list[type[User]]
     ) -> None:
-        """`user_classes`: those that will have users, perhaps none. `known`: all classes of the run."""
+        """`user_classes`: the classes that will have users, perhaps none. `known`: all classes of the run."""
         self.open = [user.__name__ for user in user_classes if issubclass(user, OpenModel)]
         self.waiting = [user for user in user_classes if not issubclass(user, OpenModel)]
         self.there: dict[str, int] = {}  # class -> users in each process
@@ -83,7 +83,7 @@ class OnePerProcess(UsersDispatcher):
         super().new_dispatch(target_user_count if self.waiting else 0, spawn_rate, chosen)
 
     def __next__(self) -> dict[str, dict[str, int]]:
-        """Process -> class -> number of users."""
+        """Return process -> class -> number of users."""
         return {
             node: users | (self.there if node in self.processes else {})
             for node, users in super().__next__().items()

@@ -1,11 +1,11 @@
-"""What an HTML page names: the files that a browser fetches, and the pages to which it links."""
+"""The references of an HTML page: the files that a browser fetches, and the pages to which it links."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from html.parser import HTMLParser
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-# The values of <link rel> that make a browser fetch; rel=canonical and others do not.
+# The values of <link rel> for which a browser fetches the file; rel=canonical and others cause no fetch.
 FETCHED_LINKS = frozenset({"stylesheet", "modulepreload", "preload", "prefetch", "icon"})
 TAGS_WITH_SRC = frozenset({"script", "img", "audio", "source"})
 
@@ -14,20 +14,20 @@ Attributes = Mapping[str, str | None]
 
 
 def assets(html: str, url: str) -> list[str]:
-    """The absolute URLs of a page's style sheets, scripts, icons, pictures and sounds, once each. `url` is
-    the page's own. Files on other servers are left out: the page's Content-Security-Policy keeps a
-    browser from fetching them, and a load test must not load a server other than its target.
+    """Return the absolute URLs of a page's style sheets, scripts, icons, pictures and sounds, once each.
+    `url` is the page's own URL. Files on other servers are left out: the page's Content-Security-Policy keeps
+    a browser from fetching them, and a load test must not load a server other than its target.
     """
     return same_server(_references(html, _fetched), url)
 
 
 def links(html: str, url: str) -> list[str]:
-    """The absolute URLs on a page's own server to which the page links, once each and in order."""
+    """Return the absolute URLs on a page's own server to which the page links, once each and in order."""
     return same_server(_references(html, _linked), url)
 
 
 def same_server(references: Iterable[str], url: str) -> list[str]:
-    """The absolute URLs of these references of a page, without fragments, once each, on its server alone."""
+    """Return these references of a page as absolute URLs without fragments, once each, on its own server."""
     home = urlsplit(url)
     found: dict[str, None] = {}
     for reference in references:
@@ -39,20 +39,20 @@ def same_server(references: Iterable[str], url: str) -> list[str]:
 
 
 def _fetched(tag: str, named: Attributes) -> str | None:
-    """The URL that a browser fetches because of a tag, as written there."""
+    """Return the URL that a browser fetches because of a tag, as the page has it."""
     if tag == "link" and FETCHED_LINKS & set((named.get("rel") or "").lower().split()):
         return named.get("href")
     return named.get("src") if tag in TAGS_WITH_SRC else None
 
 
 def _linked(tag: str, named: Attributes) -> str | None:
-    """The URL that a tag links to, as written there."""
+    """Return the URL that a tag links to, as the page has it."""
     return named.get("href") if tag == "a" else None
 
 
 def _references(html: str, wanted: Callable[[str, Attributes], str | None]) -> list[str]:
     collector = _Collector(wanted)
-    with contextlib.suppress(AssertionError):  # html.parser has no other way to say what it cannot read
+    with contextlib.suppress(AssertionError):  # how html.parser reports text that it cannot parse
         collector.feed(html)
         collector.close()
     return collector.references

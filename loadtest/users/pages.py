@@ -1,4 +1,4 @@
-"""Users of any site, of which only the paths are known: they fetch the paths and keep the site's cookies."""
+"""Users of any site of which only the paths are known: they fetch the paths and keep the site's cookies."""
 
 import random
 import time
@@ -13,13 +13,13 @@ from caches import counters
 from users import http_client
 
 PATIENCE = 60.0  # seconds without a byte until a request is given up
-ROWS = 150  # of Locust's table; further paths share one
+ROWS = 150  # rows of Locust's table; further paths share one
 
 
 class SiteVisitor(FastHttpUser):
-    """Fetches one path of `--paths` after another, from a random one on. A status of 400 or above fails.
+    """Fetches one path of `--paths` after another, starting at a random one. A status of 400 or above fails.
 
-    A redirect is not followed: it is the response of its path.
+    A redirect is not followed: it is the response for its path.
 
     Without `--paths` the class is left out of the run.
     """
@@ -28,11 +28,11 @@ class SiteVisitor(FastHttpUser):
 
     @classmethod
     def lack(cls, options: Namespace) -> str | None:
-        """Why these users cannot take part in a run, or None."""
+        """Return the reason why these users cannot take part in a run, or None."""
         return None if options.paths else "there are no --paths"
 
     def on_start(self) -> None:
-        """Start somewhere in the list, with an analytics cookie alone, as most visitors have one."""
+        """Start at a random path, with an analytics cookie and no other, as most visitors have one."""
         options = self.environment.parsed_options
         assert options
         topology: str = options.topology
@@ -68,7 +68,7 @@ _rows: dict[str, str] = {}
 
 
 def row_of(path: str) -> str:
-    """The row of a path, the same one for all paths after the first ROWS."""
+    """Return the row of a path; all paths after the first ROWS share one."""
     path = path.partition("?")[0]
     if path not in _rows:
         _rows[path] = path if len(_rows) < ROWS else counters.OTHER

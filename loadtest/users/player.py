@@ -25,27 +25,27 @@ class SignedInVisitor(StageVisitor):
 
     @classmethod
     def lack(cls, options: Namespace) -> str | None:
-        """Why there is no account, or None."""
+        """Return the reason why there is no account, or None."""
         return account.fill_in(options)
 
     def on_start(self) -> None:
         super().on_start()
         self.signed_in = False
-        # Kept here, because a change of the number of users during a run replaces the options.
+        # Kept here, because changing the number of users during a run replaces the options.
         self.player, password = self.options.player, self.options.password
         self.form = urlencode({"username": self.player, "password": password}) if password else ""
 
     def sign_in(self) -> bool:
-        """Sign in if necessary; False if it failed. StopUser without an account, or with a wrong one.
+        """Sign in if necessary; return False if that failed. Raise StopUser without a valid account.
 
-        A wrong password is tried only once, although Locust, while it still starts users, replaces one who
-        has stopped: after ten wrong passwords the backend locks this address out.
+        A wrong password is tried only once, although Locust, while it still starts users, replaces a stopped
+        one: after ten wrong passwords the backend locks this address out.
         """
         if not self.form or self.form in rejected:
             raise StopUser
         if self.signed_in:
             return True
-        # The form is sent without cookies, as by a program: then the backend requires no token.
+        # The form is sent without cookies, as by a program, so the backend requires no token.
         self.client.cookiejar.clear()
         headers = {"Host": self.options.topology, "Content-Type": "application/x-www-form-urlencoded"}
         with self.client.post(
@@ -64,7 +64,7 @@ class SignedInVisitor(StageVisitor):
         return self.signed_in
 
     def read_identity(self, text: str) -> str | None:
-        """Require the account that signed in; otherwise the key is not a player's."""
+        """Require the identity of the account that signed in; otherwise the key is not a player's."""
         fault = super().read_identity(text) or checks.player_fault(self.identity, self.player)
         if fault:
             self.identity = {}

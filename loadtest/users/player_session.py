@@ -7,7 +7,7 @@ from typing import Any
 from users.connection import StageError
 from users.session import StageSession
 
-POINTS = 20  # of a stroke
+POINTS = 20  # points of a stroke
 BETWEEN_POINTS = 0.05  # seconds: 20 frames a second, a third of what the stage accepts from one client
 LAYER = "3"
 
@@ -23,13 +23,13 @@ class PlayerSession(StageSession):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.avatar = ""  # ID of the avatar in hand
-        self._acts = False  # whether there may be something to clear away
-        self._me = ""  # sock_N
+        self._acts = False  # whether it may have changed the stage
+        self._me = ""  # its ID, sock_N
         self._free: list[str] = []  # IDs of avatars
         self._places: dict[str, tuple[str, str]] = {}  # ID of an avatar -> its place before this session
 
     def actions(self) -> Iterator[float]:
-        """Take an avatar if one is free, then walk, speak and draw in turns."""
+        """Take an avatar if one is free; then walk, speak and draw in turn."""
         self._acts = True
         while self._free and not self.avatar:
             wanted = self._free.pop(0)
@@ -57,8 +57,8 @@ class PlayerSession(StageSession):
                     self.send("MOVE", X=x, Y=y)
                 elif self.avatar:
                     self.send("EXIT", ID=self.avatar)
-                # Closing a connection with unread data resets it, and the stage could lose these frames. It
-                # replies to INFO after it has read them all.
+                # Closing a connection with unread data resets it, and the stage could lose these frames. The
+                # stage replies to INFO after it has read them all.
                 self.send("INFO")
                 self.wait_for("MSG")
         except StageError:
@@ -67,13 +67,13 @@ class PlayerSession(StageSession):
             super().leave()
 
     def walk(self) -> None:
-        """One step to a random place."""
+        """Take one step to a random place."""
         x, y = f"{random.randint(1, 224)}.0", f"{random.randint(1, 188)}.0"
         self.expect("move", "AV_POS", self.avatar, x, y)
         self.send("MOVE", X=x, Y=y)
 
     def stroke(self) -> Iterator[float]:
-        """A horizontal line across the stage, at the speed of a hand."""
+        """Draw a horizontal line across the stage, at the speed of a hand."""
         self.send("DRAW_CLEAR", layer=LAYER)
         y = str(random.randint(1, 188))
         self.send("DRAW_MOVE", x="1", y=y)
@@ -84,7 +84,7 @@ class PlayerSession(StageSession):
             self.send("DRAW_LINE", x=str(x), y=y)
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
-        """Follow this client's ID, the free avatars and the echoes of its own actions."""
+        """Note this client's ID, the free avatars, and the echoes of its own actions."""
         super().received(mode, fields)
         match mode:
             case "SET":

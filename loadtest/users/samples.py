@@ -1,4 +1,4 @@
-"""Samples of the stage and the policy, for Locust's table; HTTP samples come from Locust's own client."""
+"""Samples of the stage and of the socket policy, for Locust's table; Locust's client reports HTTP samples."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Samples:
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Report the block as one sample; a StageError fails it, and is raised again."""
+        """Report the block as one sample; a StageError makes it a failure, and is raised again."""
         begin = time.perf_counter()
         try:
             yield
@@ -28,7 +28,7 @@ class Samples:
         self.record(name, (time.perf_counter() - begin) * 1000)
 
     def record(self, name: str, milliseconds: float, fault: str | None = None, length: int = 0) -> None:
-        """Report one sample. `fault` is the reason of a failure, in equal words for equal faults."""
+        """Report one sample. `fault` is the reason for a failure; equal faults have equal texts."""
         self._environment.events.request.fire(
             request_type=self._kind,
             name=name,

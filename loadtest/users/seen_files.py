@@ -11,26 +11,26 @@ class _File(NamedTuple):
     missed: bool
 
 
-_files: dict[str, _File] = {}  # the one received longest ago first
+_files: dict[str, _File] = {}  # in order of their last receipt, the oldest first
 
 
 def forget() -> None:
-    """Start again, for the next run."""
+    """Forget all files, for the next run."""
     _files.clear()
 
 
 def is_warm(file: str) -> bool:
-    """Whether caches must have the file: the first request may miss, and so may those sent meanwhile."""
+    """Return whether caches must have the file: requests sent before its first response may miss."""
     return file in _files
 
 
 def has_missed(file: str) -> bool:
-    """Whether a response has arrived that no cache had."""
+    """Return whether any response has arrived that no cache had."""
     return file in _files and _files[file].missed
 
 
 def differs(file: str, etag: str, checksum: int) -> bool:
-    """Whether the file has changed although its validator has not."""
+    """Return whether the file has changed although its validator has not."""
     before = _files.get(file)
     return before is not None and before.etag == etag != "" and before.checksum != checksum
 

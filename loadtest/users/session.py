@@ -3,9 +3,9 @@
 Rows, of type `stage` or `ws`:
 
     connect    until the server has sent SET
-    join       from then on until CONFIRM_LOADED
-    chat       from sending a chat line until it comes back
-    heard      from sending it until another session of this process receives it (`chat`)
+    join       from SET until CONFIRM_LOADED
+    chat       from sending a chat line until it returns
+    heard      from sending a chat line until another session of this process receives it (`chat`)
     stay       failures only: the connection broke, or the server ended the session
 """
 
@@ -30,7 +30,7 @@ CHAT = ("ANONTEXT", "TEXT")
 
 # A thousand sessions receive 20 lines a second as 20,000 frames. Reading each frame immediately would take
 # more than one core, and Locust would measure itself. So this many sessions per process read immediately and
-# measure `heard`; the others read once a second, unless they wait for a reply of their own.
+# measure `heard`; the others read once a second, unless they wait for a reply.
 MEASURING = 20
 INTERVAL = 1.0  # seconds
 measuring: set["StageSession"] = set()
@@ -55,11 +55,11 @@ class StageSession:
         self._connect = connect
         self._media = media
         self._connection: SocketConnection | None = None
-        self._reload = False  # the stage has asked every client to load the page again
+        self._reload = False  # whether the stage has asked every client to load the page again
         self._speaker = next(chat.speakers)
         self._spoken = 0
         self._listener = chat.Listener()
-        # Replies still missing: what to look for -> its row, and since when (time.monotonic).
+        # Replies still missing: the words that identify one -> its row, and since when (time.monotonic).
         self._awaited: dict[tuple[str, ...], tuple[str, float]] = {}
 
     @property
@@ -77,12 +77,12 @@ class StageSession:
         with self.samples.timed("join"):
             self.send("IDENT", MD5=key)
             self.send("JOIN", stage_ID=self.options.stage)
-            self.wait_for("LOAD_CHAT")  # by now the stage has named all its media
+            self.wait_for("LOAD_CHAT")  # by then the stage has named all its media
             self.send("LOADED")
             self.wait_for("CONFIRM_LOADED")
 
     def stay(self, seconds: float) -> None:
-        """Act for that long, then wait for the replies still missing."""
+        """Act for that long, then wait for the missing replies."""
         try:
             self._stay(time.monotonic() + seconds)
         except StageError as error:
@@ -127,7 +127,7 @@ class StageSession:
             self.samples.record(row, (time.monotonic() - since) * 1000)
 
     def wait_for(self, mode: str) -> None:
-        """Read until a frame of this mode comes; raise StageError if none does."""
+        """Read until a frame of this mode arrives; raise StageError if none does."""
         deadline = time.monotonic() + PATIENCE
         while (frame := self.connection.receive(deadline)) is not None:
             if self._read(frame) == mode:
@@ -175,7 +175,7 @@ class StageSession:
             self._read(frame)
 
     def _give_up(self, now: float) -> None:
-        """Report the replies that are overdue."""
+        """Report overdue replies as lost."""
         for what, (row, since) in list(self._awaited.items()):
             if now - since >= PATIENCE:
                 del self._awaited[what]
@@ -198,7 +198,7 @@ class StageSession:
     def _read_line(self, words: str, length: int) -> None:
         line = chat.lines.get(words)
         if line is None:
-            return  # sent by another process, or by a person
+            return  # the line was sent by another process, or by a person
         if line.speaker == self._speaker:
             self.came(words)
         elif self in measuring:

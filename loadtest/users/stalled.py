@@ -13,9 +13,9 @@ from users.session import PATIENCE
 from users.visitor import address
 
 VISIT = 600  # seconds; the stage cuts a stalled client off between one heartbeat (45 s) and the next
-BUFFER = 4096  # bytes the kernel receives for this client
+BUFFER = 4096  # bytes that the kernel accepts for this client
 # INFO requests per second: as many as the stage accepts from one client. The replies fill the buffers in
-# front of the stage, about 100 kB; then the stage reads no more requests, and counts what all clients get.
+# front of the stage, about 100 kB; then the stage reads no more requests, and counts this client's bytes.
 REQUESTS = 50
 
 
@@ -27,7 +27,7 @@ def visit(user: User) -> None:
         with Samples(user.environment, "stage").timed("connect"):
             port = topologies.stage_port(options.topology, options.stage_port)
             connection = SocketConnection(address(user), port, receive_buffer=BUFFER)
-            connection.receive(time.monotonic() + PATIENCE)  # SET ends this row for every class
+            connection.receive(time.monotonic() + PATIENCE)  # the row ends with SET, as for every class
     except StageError:
         return
     try:
@@ -37,6 +37,6 @@ def visit(user: User) -> None:
                 connection.send(b"mode=INFO")
             sleep(1)
     except StageError:
-        pass  # as expected: cut off, or its requests are no longer read
+        pass  # expected: it was cut off, or its requests are no longer read
     finally:
         connection.close()

@@ -1,7 +1,7 @@
 """Chooses the classes of users that can take part in a run: some need an account, or a list of paths.
 
-Such a class has a class method `lack(options)`, which says what is missing, or returns None. With
-`--arrivals`, only that class takes part, and the crawlers: they are beside whatever visitors there are.
+Such a class has a class method `lack(options)`, which returns what is missing, or None. With `--arrivals`,
+only the class Arrivals takes part, and the crawlers, which run beside any visitors.
 """
 
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def lack(user: type[User], options: Namespace) -> str | None:
-    """Return what this class lacks, or None."""
+    """Return the reason why this class cannot take part, or None."""
     if options.arrivals and not issubclass(user, Schedule | Crawl):
         return "with --arrivals only Arrivals take part"
     asked = getattr(user, "lack", None)
@@ -38,7 +38,7 @@ def refusal(users: Iterable[type[User]], options: Namespace) -> str | None:
 
 
 def in_all(environment: Environment, users: int) -> int:
-    """How many users there will be if Locust starts `users`, in a run that has begun: see OnePerProcess."""
+    """Return how many users there will be if Locust starts `users` in a run: OnePerProcess adds some."""
     options = environment.parsed_options
     assert options
     picked = [user for user in environment.user_classes if not lack(user, options)]
@@ -47,7 +47,7 @@ def in_all(environment: Environment, users: int) -> int:
 
 
 def register(environment: Environment) -> None:
-    """Leave out of a run the classes that lack something; users of the other classes replace them.
+    """Leave classes that lack something out of a run; users of the other classes replace theirs.
 
     The process that leads the run creates the dispatcher at the start, after it has read the form.
     """
@@ -59,11 +59,11 @@ def register(environment: Environment) -> None:
             if reason:
                 log.info("No %s in this run: %s.", user.__name__, reason)
         complete = [user for user in user_classes if not lacks[user]]
-        # Workers get it with the options.
+        # Workers get this number with the options.
         environment.parsed_options.processes_of_run = len(worker_nodes)
         return OnePerProcess(worker_nodes, complete, user_classes)
 
-    # If the run is started on the page, its form says why; and a worker knows no options yet.
+    # If the page starts the run, its form shows the reason; and a worker has no options yet.
     options = environment.parsed_options
     assert options
     leads = not isinstance(environment.runner, WorkerRunner)

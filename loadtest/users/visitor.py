@@ -20,12 +20,12 @@ class StageVisitor(Browser):
     session_type: type[StageSession] = StageSession
 
     def visit(self, seconds: float | None = None) -> None:
-        """One whole visit, `seconds` long or as the option `audience` says."""
+        """Make one whole visit, which lasts `seconds`, or as long as the option `audience` says."""
         if self.load_stage():
             attend(self.session(), self.identity["key"], self.patience() if seconds is None else seconds)
 
     def patience(self) -> float:
-        """Seconds to stay: a few, or 5 to 10 minutes."""
+        """Return the seconds to stay: a few, or 5 to 10 minutes."""
         return random.uniform(3, 10) if self.options.audience == "reloads" else random.uniform(300, 600)
 
     def session(self) -> StageSession:
@@ -34,7 +34,7 @@ class StageVisitor(Browser):
         )
 
     def fetch_path(self, path: str) -> bool:
-        """Fetch a path that the stage has named."""
+        """Fetch a path that a frame from the stage has named."""
         return self.fetch(self.url(path))
 
     def connect(self) -> SocketConnection:
@@ -43,7 +43,7 @@ class StageVisitor(Browser):
 
 
 class WebSocketVisitor(StageVisitor):
-    """The same over `/ws`, on the port that serves the pages."""
+    """A StageVisitor that joins over a WebSocket (`/ws`), on the port that serves the pages."""
 
     abstract = True
     row_type = "ws"
@@ -54,7 +54,7 @@ class WebSocketVisitor(StageVisitor):
 
 
 def attend(session: StageSession, key: str, seconds: float) -> None:
-    """Join, stay and leave. An error that ends the visit has been reported by the session."""
+    """Join, stay and leave. The session has reported any error that ends the visit."""
     try:
         session.join(key)
         session.stay(seconds)
@@ -65,5 +65,5 @@ def attend(session: StageSession, key: str, seconds: float) -> None:
 
 
 def address(user: Any) -> str:
-    """The name or address of the target, without its port."""
+    """Return the name or address of the target, without its port."""
     return urlsplit(user.host or "").hostname or ""

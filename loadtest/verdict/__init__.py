@@ -1,1 +1,1 @@
-"""The verdict on a run: the thresholds and the judge, and what Locust has measured for it."""
+"""The verdict on a run: the thresholds, the judge, and Locust's measurements as the judge needs them."""

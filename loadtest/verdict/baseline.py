@@ -1,7 +1,8 @@
-"""Kept runs (`make load SAVE=NAME`), and what differs from one: a row is better, worse, or neither.
+"""Kept runs (`make load SAVE=NAME`), and the differences from one: a row is better, worse, or neither.
 
-A run is a folder with `options.json`, how it was run, and the report of each of its ROUNDS rounds: one alone
-says nothing about how much figures differ without any change. The commands and Locust's page both read it.
+A run is a folder with `options.json`, which says how it was run, and the report of each of its ROUNDS rounds:
+a single round does not show how much figures differ without any change. The commands and Locust's page read
+it.
 """
 
 import json
@@ -14,10 +15,10 @@ from typing import Any
 RUNS = Path(__file__).resolve().parents[1] / "mine" / "runs"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 ROUNDS = 3
-LEAST = 20  # samples of a row in each round
-# What is compared, and the least difference that means anything: milliseconds, per cent of the requests.
+LEAST = 20  # samples of a row in each round, at least
+# The compared figures, and for each the smallest difference that counts: milliseconds, per cent of requests.
 FLOORS = {"p50, ms": 5.0, "p95, ms": 10.0, "failed, %": 1.0}
-SHARE = 0.1  # and at least this share of the earlier figure
+SHARE = 0.1  # the difference must also be at least this share of the earlier figure
 
 Figures = dict[tuple[str, str], float]  # (row, one of FLOORS) -> its value in one round
 
@@ -28,7 +29,7 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Difference:
-    """What one figure was in each round, before and now."""
+    """One figure in each round, before and now."""
 
     row: str
     measure: str
@@ -37,7 +38,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """`worse` or `better` if the rounds lie further apart than those of one run do; else empty."""
+        """Return `worse` or `better` if the two runs differ more than the rounds of one run; else empty."""
         spread = max(max(values) - min(values) for values in (self.before, self.now))
         least = max(spread, FLOORS[self.measure], SHARE * max(self.before))
         if min(self.now) - max(self.before) > least:
@@ -46,27 +47,27 @@ class Difference:
 
     @property
     def ranges(self) -> list[str]:
-        """The rounds before and now, each as text."""
+        """Return the figure's range over the rounds, before and now, as text."""
         both = [(min(values), max(values)) for values in (self.before, self.now)]
         return [f"{low:.1f} to {high:.1f}" if low < high else f"{low:.1f}" for low, high in both]
 
 
 def figures(report: Mapping[str, Any]) -> Figures:
-    """The figures of a round, from the report of `make load`; a row with few samples has none."""
+    """Return the figures of a round, from the report of `make load`; a row with few samples has none."""
     found: Figures = {}
     for row in report["rows"]:
         count, failed = row["num_requests"], row["num_failures"]
         if count < LEAST:
             continue
         name = f"{row['method'] or ''} {row['name']}".strip()
-        found[name, "p50, ms"] = row["median_response_time"]
-        found[name, "p95, ms"] = row["response_time_percentile_0.95"]
+        found[name, "p50, ms"] = float(row["median_response_time"])
+        found[name, "p95, ms"] = float(row["response_time_percentile_0.95"])
         found[name, "failed, %"] = 100 * failed / count
     return found
 
 
 def in_all(rounds: Sequence[Figures]) -> set[tuple[str, str]]:
-    """The rows and measures for which every round has a figure."""
+    """Return the rows and measures for which every round has a figure."""
     return set.intersection(*(set(one) for one in rounds))
 
 
@@ -82,14 +83,14 @@ def compared(before: Sequence[Figures], now: Sequence[Figures]) -> list[Differen
 
 
 def folder_of(name: str) -> Path:
-    """The folder of a run. Raise RunError for a name that no run can have."""
+    """Return the folder of a run. Raise RunError for a name that no run can have."""
     if not NAME.fullmatch(name):
         raise RunError(f"A run's name has lower-case letters, digits and hyphens, not '{name}'.")
     return RUNS / name
 
 
 def read(folder: Path) -> tuple[dict[str, str], list[Figures]]:
-    """How a kept run was measured, and its figures. Raise RunError."""
+    """Return the options of a kept run, and its figures. Raise RunError."""
     try:
         options = json.loads((folder / "options.json").read_text())
         rounds = [json.loads((folder / f"{number}.json").read_text()) for number in range(1, ROUNDS + 1)]
@@ -100,5 +101,5 @@ def read(folder: Path) -> tuple[dict[str, str], list[Figures]]:
         raise RunError(f"There is no run '{folder.name}' (make load SAVE={folder.name}){kept}.") from None
     except OSError as error:
         raise RunError(f"{folder} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RunError(f"{folder} is damaged ({error!r}): remove it.") from None

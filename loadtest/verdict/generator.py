@@ -1,7 +1,7 @@
-"""Tells whether Locust itself was the limit, by its processes' highest CPU use and timer delay in a run.
+"""Tells whether Locust itself was the limit, from its processes' highest CPU use and timer delay in a run.
 
-Both are means over some seconds. On a shared machine a process can starve although it uses little CPU; then
-its timers are late, and everything it measures is late by as much.
+Both are means over some seconds. On a shared machine a process can starve although it uses little CPU: then
+its timers are late, and so is everything it measures.
 
 Locust checks its own CPU every ten seconds and ignores the first check: too seldom for a short run.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import gevent
 from locust.runners import MasterRunner, Runner
 
-# Seconds, as often as workers report. A shorter interval would take the arrival of all users for a limit.
+# Seconds, as often as workers report. In a shorter interval, the arrival of users would count as a limit.
 INTERVAL = 3.0
 TICK = 0.05  # seconds
 KEY = "generator"  # in the reports of workers
@@ -34,7 +34,7 @@ class LoadOfLocust:
         self._greenlet = gevent.spawn(self._observe)
 
     def stop(self) -> None:
-        """Stop measuring at the end of the run; writing its reports is not part of it."""
+        """Stop measuring at the end of the run; writing its reports does not count."""
         if self._greenlet:
             self._greenlet.kill(block=False)
 
@@ -66,7 +66,7 @@ load_of_locust = LoadOfLocust()
 
 
 def forget_warnings(runner: Runner) -> None:
-    """Forget Locust's own warnings too; a master keeps them from run to run."""
+    """Forget Locust's own warnings, too; a master keeps them from run to run."""
     runner.cpu_warning_emitted = runner.worker_cpu_warning_emitted = False
     if isinstance(runner, MasterRunner):
         for worker in runner.clients.all:

@@ -1,8 +1,8 @@
 """Judges a whole run by its thresholds, without Locust and without a network.
 
-Judging is monotonic: one more failed sample, exception or cache miss can make a good run bad, never a bad run
-good. So only successful samples count as samples, a failed sample counts as infinitely slow, and a run is not
-good if it lacks the row of a threshold.
+Judging is monotonic: one more failed sample, exception or cache miss can make a good run bad, but never a bad
+run good. So only successful samples count as samples, a failed sample counts as infinitely slow, and a run is
+not good if it lacks the row of a threshold.
 """
 
 import math
@@ -22,20 +22,20 @@ from users import paths
 PERCENTILES = {"p95_ms": 0.95, "p99_ms": 0.99}
 TABLES = ("samples", "error_ratio", *PERCENTILES, "hit_ratio")
 
-# The limits for Locust itself if the file has none: percent of one core, where Locust begins to warn too, and
-# milliseconds of timer delay.
+# The limits for Locust itself if the file has none: percent of one core, at which Locust begins to warn, too,
+# and milliseconds of timer delay.
 GENERATOR = {"cpu_percent": 90.0, "late_ms": 100.0}
 
 OK = "ok"
 FAILED = "FAILED"
-# The run is not good: it has no such sample, although a class in it takes them.
+# The run is not good: a sample is missing that a class in the run takes.
 NOT_MEASURED = "NOT MEASURED"
-# The run is not good: Locust was the limit, so the figure is about Locust.
+# The run is not good: Locust was the limit, so the figure describes Locust.
 INCONCLUSIVE = "INCONCLUSIVE"
-# No class in the run has to take such samples, so the line does not apply.
+# The line does not apply: no class in the run has to take such samples.
 NOT_IN_RUN = "not in this run"
 
-# Lines that have words of their own.
+# Lines with a description of their own.
 WORDS = {
     ("error_ratio", "arrival start"): "arrivals that never started",
     ("p99_ms", "arrival start"): "p99 of how late arrivals start",
@@ -49,7 +49,7 @@ Thresholds = Mapping[str, Mapping[str, float]]
 class Row:
     """One row of Locust's table: its type as `kind` (`GET`, `stage`), and `times`, milliseconds -> samples.
 
-    `failures` of the `samples` failed; `times` may include those or not. `length`: bytes of all bodies.
+    `failures` of the `samples` failed; `times` may or may not include them. `length`: bytes of all bodies.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Row:
     length: int = 0
 
     def __str__(self) -> str:
-        """The text that patterns are compared with."""
+        """Return the text with which patterns are compared."""
         return f"{self.kind} {self.name}"
 
     @property
@@ -72,11 +72,11 @@ class Row:
 class Run:
     """The measurements of a run.
 
-    `caches`: (row, tier, outcome) -> responses, as `caches.counters` has them. `exceptions`: tasks that
-    raised an exception. `generator_cpu`: percent of one core, the highest use by a process of Locust for some
-    seconds; `generator_warned`: Locust has warned of that itself. `generator_late`: milliseconds, the highest
-    timer delay, mean of some seconds. `lost`: workers that disappeared. `possible`: a row of each sort that
-    the classes in the run should fill; `left_out`: the other rows that are known.
+    `caches`: (row, tier, outcome) -> responses, as in `caches.counters`. `exceptions`: tasks that raised an
+    exception. `generator_cpu`: percent of one core, the highest use by a process of Locust for some seconds;
+    `generator_warned`: whether Locust itself has warned of it. `generator_late`: milliseconds, the highest
+    timer delay, a mean over some seconds. `lost`: workers that disappeared. `possible`: a row of each sort
+    that the classes in the run should fill; `left_out`: the other known rows.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -90,14 +90,14 @@ class Run:
     left_out: tuple[str, ...] = ()
 
     def lacks(self, pattern: str) -> bool:
-        """Whether no class in this run has to fill such rows."""
+        """Return whether no class in this run has to fill such rows."""
         rows = (*self.possible, *map(str, self.rows))
         return not _any(rows, pattern) and _any(self.left_out, pattern)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the verdict: threshold, measurement and, if it is not met, the reason."""
+    """One line of the verdict: threshold, measurement and, if the threshold is not met, the reason."""
 
     what: str
     allowed: str
@@ -125,7 +125,7 @@ def read(path: Path) -> Thresholds:
 
 
 def judge(run: Run, thresholds: Thresholds) -> list[Line]:
-    """All lines of the verdict, in the order of the file's tables."""
+    """Return all lines of the verdict, in the order of the file's tables."""
     generator = list(_generator(run, {**GENERATOR, **thresholds.get("generator", {})}))
     limited = not good(generator)
     lines: dict[str, Callable[[Run, str, float], Line]] = {
@@ -150,12 +150,12 @@ def good(lines: list[Line]) -> bool:
 
 
 def faults(lines: list[Line]) -> list[Line]:
-    """The lines that are not met."""
+    """Return the lines that are not met."""
     return [line for line in lines if line.verdict not in (OK, NOT_IN_RUN)]
 
 
 def conclusion(lines: list[Line]) -> Line:
-    """The verdict on the whole run, as one line."""
+    """Return the verdict on the whole run, as one line."""
     lines = [line for line in lines if line.verdict != NOT_IN_RUN]
     bad = [line.verdict for line in lines if line.verdict != OK]
     if not bad:
@@ -172,10 +172,10 @@ def conclusion(lines: list[Line]) -> Line:
 
 
 def percentile(row: Row, share: float) -> float:
-    """Milliseconds within which that share of a row's samples succeeded; inf if fewer did.
+    """Return the milliseconds within which that share of a row's samples succeeded; inf if fewer did.
 
-    Locust does not report which times belong to failures. The fastest are counted as failures: an error page
-    comes quickly and must not make a slow row fast.
+    Locust does not report which times belong to failures. The fastest samples are counted as failures: an
+    error page comes quickly and must not make a slow row look fast.
     """
     rank = math.ceil(share * row.samples) + row.failures
     for milliseconds in sorted(row.times):
@@ -193,7 +193,7 @@ def _matching(run: Run, pattern: str) -> list[Row]:
     return [row for row in run.rows if fnmatchcase(str(row), pattern)]
 
 
-# Each of these functions judges one threshold. Every comparison with NaN is false. So each condition tests
+# Each of these functions judges one threshold. Every comparison with NaN is false, so each condition tests
 # whether a threshold is met, never whether it is exceeded.
 
 
@@ -226,7 +226,7 @@ def _errors(run: Run, pattern: str, most: float) -> Line:
 
 
 def _times(table: str, share: float, limited: bool, run: Run, pattern: str, most: float) -> Line:
-    """`limited`: Locust was the limit, so a slow row may be its fault."""
+    """`limited`: Locust was the limit, and may be the reason why a row is slow."""
     line = partial(Line, f"{table[:3]} of {pattern}", f"at most {most:g} ms")
     if run.lacks(pattern):
         return line("", NOT_IN_RUN)

@@ -1,8 +1,8 @@
-"""The rows of Locust's table that each of our classes of users fills; `poll`: a webcam's pictures.
+"""The rows of Locust's table that each shipped class of users fills; `poll`: a webcam's pictures.
 
-A threshold applies to a run only if a class in it takes such samples. Each row represents its kind: the
-thresholds' patterns must match one of them. Your own classes, and `Pages`, have to fill none: the rows are
-whatever their tasks request.
+A threshold applies to a run only if a class in the run takes such samples. Each row represents its sort: a
+threshold's pattern must match one of them. Your own classes, and `Pages`, have to fill none: their rows
+depend on the requests of their tasks.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from locust import User
 
 FILES = ("/stages/demo", "/media/*.svg", "/media/audio/*.mp3", "/script/*.js", "/style/*.css", "/image/*.svg")
 PAGE = tuple(f"GET {path}" for path in FILES)
-# No run has to fill these: they need a player who speaks, or a webcam on the stage.
+# No run has to fill these rows: they need a player who speaks, or a webcam on the stage.
 LIVE = ("GET /speech/*.mp3", "GET /media/video-still/*.jpg", "poll /media/video/*.jpg")
 VISIT = (*PAGE, "GET /admin/id", *LIVE)
 CRAWL = "crawl"  # the type of crawlers' samples, which are not judged
@@ -30,16 +30,16 @@ OURS = {
 
 
 def any_of_ours(picked: Iterable[type[User]]) -> bool:
-    """Whether the rows of at least one of these classes are known."""
+    """Return whether the rows of at least one of these classes are known."""
     return any(user.__name__ in OURS for user in picked)
 
 
 def of_run(
     picked: Iterable[type[User]], seen: Iterable[str] | None = None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The rows that the picked classes should fill, and the others that are known.
+    """Return the rows that the picked classes should fill, and the other known rows.
 
-    `seen`: the rows with samples, if the measurement may be too short for some. Then a class that has
+    `seen`: the rows with samples, if the measurement may be too short for some rows. Then a class that has
     filled one of its rows need not fill the others.
     """
     here = [OURS.get(user.__name__, ()) for user in picked]
@@ -49,5 +49,5 @@ def of_run(
 
 
 def sort(row: str) -> str:
-    """A row without the name of its file or stage: `GET /media`."""
+    """Return a row without the name of its file or stage: `GET /media`."""
     return "/".join(row.split("/")[:2])

@@ -1,4 +1,4 @@
-"""The verdict on the run so far, from what Locust and our counters have on this process."""
+"""The verdict on the run so far, from Locust's figures and this project's counters in this process."""
 
 from locust import User
 from locust.env import Environment
@@ -20,9 +20,9 @@ def verdict(environment: Environment) -> list[judge.Line]:
 
 
 def measured(runner: Runner) -> judge.Run:
-    """The measurements of the run's visitors, for the judge; a copy, because the run continues.
+    """Return the figures of the run's visitors, for the judge; a copy, because the run continues.
 
-    Crawlers are not visitors: the stack may refuse them. Their responses are in `caches` alone.
+    Crawlers are not visitors: the stack may refuse them. Only `caches` includes their responses.
     """
     environment = runner.environment
     table = [

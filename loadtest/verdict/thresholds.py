@@ -1,4 +1,4 @@
-"""The thresholds of a run: a file, and five fields of the form that override lines of it."""
+"""The thresholds of a run: a file, and five fields of the form that override its lines."""
 
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from options import FAIL, within
 from verdict import judge
 
 SHIPPED = Path(__file__).with_name("thresholds.toml")
-# Option -> the line it overrides, and its description.
+# Option -> the line that it overrides, and the line's description.
 FIELDS = {
     "max-errors": ("error_ratio", "*", "share of samples that may fail, 0 to 1"),
     "max-page-ms": ("p95_ms", "GET /stages/*", "p95 of the stage page"),
@@ -23,9 +23,9 @@ FIELDS = {
 def add(parser: LocustArgumentParser) -> None:
     """Declare the options. A mistake in the file ends Locust here, not after the run.
 
-    The defaults of the fields are the numbers of the file that `--thresholds` names; a field without a line
-    in it has no effect. argparse converts these defaults after the arguments, because they are text; by then
-    the file is known. https://docs.python.org/3/library/argparse.html#default
+    The defaults of the fields are the numbers in the file that `--thresholds` names; a field without a line
+    in the file has no effect. Because these defaults are text, argparse converts them after the arguments; by
+    then the file is known. https://docs.python.org/3/library/argparse.html#default
     """
     shipped = judge.read(SHIPPED)
     file = dict(shipped)
@@ -69,11 +69,11 @@ def add(parser: LocustArgumentParser) -> None:
 
 
 def of(options: Namespace, ours: bool = True) -> judge.Thresholds:
-    """The thresholds of this run: the file, with the numbers of the fields.
+    """Return the thresholds of this run: the file, with the numbers of the fields.
 
-    If misses only count, hits and samples have no thresholds: those of samples suit runs of a known length.
-    `ours`: whether the run has a class of ours. Without one, the rows of the shipped file are not promises of
-    the run: the file's lines for all rows remain, and the numbers that the form changes.
+    If misses are only counted, there are no thresholds for hits and samples: those for samples suit runs of a
+    known length. `ours`: whether the run has a shipped class. If it has none, the shipped file's rows do not
+    apply: only the lines for all rows remain, and the numbers that the form changes.
     """
     shipped = judge.read(SHIPPED)
     file = options.thresholds or shipped

@@ -1,7 +1,7 @@
-"""Checks the form of Locust's web UI before Locust reads it: an empty number means its default.
+"""Checks the form of Locust's web UI before Locust reads it: an empty number means the field's default.
 
-Without this, Locust answers an empty or mistyped number with an error page; if the run time is empty it uses
-that of the last run; and it takes numbers, classes and shapes with which no user can start.
+Without this module, Locust answers an empty or mistyped number with an error page; if the run time is empty,
+it uses that of the last run; and it accepts numbers, classes and shapes with which no user can start.
 """
 
 from argparse import ArgumentTypeError, Namespace
@@ -21,7 +21,7 @@ from web_ui.guard import from_a_browser, reject
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Check and complete every form that starts or edits a run; a mistake is shown in the form."""
+    """Check and complete every form that starts or edits a run; show a mistake in the form."""
     assert web_ui.app
 
     @web_ui.app.before_request
@@ -35,7 +35,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         except ValueError as error:
             return reject(str(error))
         request.form = form  # type: ignore[assignment]  # Locust only reads it
-        # The form that edits a run has neither field.
+        # The form that edits a run has neither of the two fields.
         if "shape_class" in form and not form["run_time"]:
             assert environment.parsed_options
             environment.parsed_options.run_time = None
@@ -43,9 +43,9 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def complete(form: MultiDict[str, str]) -> None:
-    """Fill in the empty fields that have a type. Raise ValueError for a field that does not fit it."""
+    """Fill in the empty fields that have a type. Raise ValueError if a field does not fit its type."""
     defaults = {field: extra["default_value"] for field, extra in ui_extra_args_dict().items()}
-    # With a shape other than Default, Locust's page may disable these two fields and send 0.
+    # With a shape other than Default, Locust's page may disable user_count and spawn_rate, and send 0.
     empty = ("", "0") if form.get("shape_class", "Default") != "Default" else ("",)
     for field, offered in (("user_count", Shape.users), ("spawn_rate", Shape.rate)):
         if form.get(field, "").strip() in empty:
@@ -84,12 +84,12 @@ def require_users(environment: Environment, form: MultiDict[str, str]) -> None:
         raise ValueError(f"There is no shape {form['shape_class']!r}; the shapes are {', '.join(shapes)}.")
     if runner.state in (STATE_SPAWNING, STATE_RUNNING):
         return  # the form edits a run
-    # A script that names none means all; Locust's page that none is chosen.
+    # In a script's request no class means all; in one of Locust's page it means that none is chosen.
     if not chosen and ("user_classes" in form or from_a_browser()):
         raise ValueError("Choose at least one class of users.")
     if isinstance(runner, MasterRunner) and not runner.worker_count:
         raise ValueError("This Locust is a master, and no worker has come yet.")
     given = Namespace(**{**vars(options), **form.to_dict()})
-    given.arrivals, given.crawl = float(given.arrivals), float(given.crawl)  # the form has texts
+    given.arrivals, given.crawl = float(given.arrivals), float(given.crawl)  # the form has them as text
     if why := taking_part.refusal([classes[name] for name in chosen or classes], given):
         raise ValueError(why)

@@ -1,8 +1,8 @@
 """Restricts Locust's web UI to requests from its own pages, for the target that it was started with.
 
-By itself Locust accepts requests from any page in the operator's browser, and starts a load on any host.
+By itself, Locust accepts requests from any page in the operator's browser, and starts a load on any host.
 
-`SERVER_NAMES`: more names of the web UI, as for nginx.
+`SERVER_NAMES`: more names of the web UI, as in nginx.
 """
 
 import os
@@ -15,7 +15,7 @@ from locust.env import Environment
 from locust.web import WebUI
 from werkzeug.routing import RequestRedirect
 
-# Other pages may link to these: they change nothing.
+# Other pages may link to these endpoints, which change nothing.
 LINKABLE = ("locust.index", "locust.login")
 FOREIGN_TARGET = "The target is fixed: it is this stack."
 SHAPE_RUNS = "A load shape is running. Stop it, then start another run."
@@ -36,7 +36,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
             return make_response("Requests from other pages are rejected.\n", 403)
         if any(host.rstrip("/") != target for host in targets()):
             return reject(FOREIGN_TARGET)
-        # Editing a run sends the form without a shape, and Locust would end the one that is running.
+        # Editing a run sends the form without a shape, and Locust would end the shape that is running.
         if request.endpoint == "locust.swarm" and environment.runner and environment.runner.shape_greenlet:
             return reject(SHAPE_RUNS)
         return None
@@ -48,19 +48,19 @@ def install(environment: Environment, web_ui: WebUI) -> None:
         return response
 
     def stay_unread(response: Response) -> Response:
-        """Take back Locust's permission for pages of any origin to read its responses."""
+        """Remove Locust's permission for pages of any origin to read its responses."""
         for name in [name for name, _ in response.headers if name.startswith("Access-Control-")]:
             del response.headers[name]
         return response
 
-    # Flask calls the first function last: after that of flask_cors, which Locust has added.
+    # Flask calls the list's first function last: after that of flask_cors, which Locust has added.
     web_ui.app.after_request_funcs.setdefault(None, []).insert(0, stay_unread)
 
 
 def is_ours(host: str, names: list[str]) -> bool:
-    """Whether a Host header names this web UI; any other name that resolves to it is DNS rebinding.
+    """Return whether a Host header names this web UI; another name that resolves to it is DNS rebinding.
 
-    Addresses cannot be rebound. `names` may begin with `*.`.
+    Addresses cannot be rebound. Names in `names` may begin with `*.`.
     """
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -73,7 +73,7 @@ def is_ours(host: str, names: list[str]) -> bool:
 
 
 def from_another_page() -> bool:
-    """Whether a page of another origin sent this request; browsers send these headers."""
+    """Return whether a page of another origin sent this request, by headers that browsers add."""
     if site := request.headers.get("Sec-Fetch-Site"):
         return site not in ("same-origin", "none")
     origin = request.headers.get("Origin")
@@ -81,12 +81,12 @@ def from_another_page() -> bool:
 
 
 def from_a_browser() -> bool:
-    """Whether a page has sent this request, and no script."""
+    """Return whether a page sent this request, not a script."""
     return bool({"Origin", "Sec-Fetch-Site"} & {name.title() for name, _ in request.headers})
 
 
 def targets() -> list[str]:
-    """The targets that a request names: in the form, or for one class of users."""
+    """Return the targets that a request names: in the form, or for one class of users."""
     if request.endpoint == "locust.swarm":
         return request.form.getlist("host")
     if request.endpoint == "locust.update_user":
@@ -97,5 +97,5 @@ def targets() -> list[str]:
 
 
 def reject(why: str) -> Response:
-    """The response that makes Locust's page show the reason."""
+    """Return the response that makes Locust's page show the reason."""
     return jsonify({"success": False, "message": why})

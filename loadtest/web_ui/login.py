@@ -1,6 +1,6 @@
-"""A login for Locust's web UI where other machines can reach it; `web_password` has the account.
+"""A login for Locust's web UI if other machines can reach it; `web_password` has the account.
 
-Locust has the page; checking name and password is left to the locustfile.
+Locust has the page; the locustfile must check name and password.
 https://docs.locust.io/en/stable/extending-locust.html
 """
 
@@ -16,11 +16,11 @@ from locust.web import WebUI
 
 import web_password
 
-PAUSE = 1.0  # seconds after a wrong password in which no other is checked: against guessing
+PAUSE = 1.0  # seconds after a wrong password in which none is checked, against guessing
 
 
 class NewestFirst:
-    """A lock that the newest request gets next: a client with many passwords cannot keep the operator out."""
+    """A lock that goes to the newest request: a client with many passwords cannot keep the operator out."""
 
     def __init__(self) -> None:
         self._taken = False
@@ -34,7 +34,7 @@ class NewestFirst:
 
     def __exit__(self, *_: object) -> None:
         if self._waiting:
-            self._waiting.pop().set()  # it stays taken
+            self._waiting.pop().set()  # the lock stays taken, by this request
         else:
             self._taken = False
 
@@ -46,7 +46,7 @@ class Operator(UserMixin):  # type: ignore[misc]
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Require the login on every page but its own, if the web UI needs one."""
+    """Require the login on every page except the login page, if the web UI needs a login."""
     options = environment.parsed_options
     assert options
     if not options.web_login and not web_password.is_required(options.web_host):
@@ -54,11 +54,11 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     assert web_ui.app
     account = web_password.account()
     base = options.web_base_path
-    # Locust does the same for --web-login, but has already read that option at this point.
+    # Locust does this for --web-login, but has already read that option at this point.
     web_ui.web_login = True
     web_ui.login_manager = LoginManager(web_ui.app)
     web_ui.login_manager.login_view = "locust.login"
-    # A new key at each start ends the sessions of the last one.
+    # A new key at each start invalidates the sessions of the last start.
     web_ui.app.secret_key = secrets.token_bytes(32)
     web_ui.app.config["SESSION_COOKIE_SAMESITE"] = "Strict"
     web_ui.login_manager.user_loader(lambda name: Operator() if name == Operator.id else None)
@@ -70,7 +70,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
     def log_in() -> Response:
         given = [request.form.get(field, "").encode() for field in ("username", "password")]
         with one_at_a_time:
-            # Compare both in constant time, so that the delay reveals nothing about either.
+            # Compare both in constant time, so that the time reveals nothing about either.
             right = [
                 hmac.compare_digest(one, other.encode()) for one, other in zip(given, account, strict=True)
             ]

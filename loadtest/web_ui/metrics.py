@@ -1,9 +1,9 @@
 """The run's figures for Prometheus, at /metrics of Locust's page: users, requests, failures, response times.
 
-A run of `make load` is another process, without a page: it leaves its figures in a file, and the page has
-them during the run.
+A run of `make load` is another process, which has no page: it writes its figures to a file, and the page
+includes them during the run.
 
-Text of our own, because the official Locust image lacks `prometheus_client`:
+The text is written here, because the official Locust image lacks `prometheus_client`:
 https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
 """
 
@@ -23,16 +23,16 @@ QUANTILES = (0.5, 0.95, 0.99)
 REPORTS = "/tmp/reports"  # noqa: S108  # the folder of such a run in this container (bin/lib/containers.sh)
 LIVE = Path(os.environ.get("LOADTEST_REPORTS", REPORTS)) / "live.txt"
 EVERY = 1.0  # seconds
-MAX_ROWS = 200  # of Locust's table; your own classes may have a row for each URL
+MAX_ROWS = 200  # rows of Locust's table; your own classes may have a row for each URL
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Add the path, for GET alone and without a login: it has counts and the names of rows."""
+    """Add the path, for GET alone and without a login: it shows only counts, times, and the names of rows."""
     assert web_ui.app
 
     assert environment.parsed_options
 
-    # Prometheus finds it at one address, whatever the path of the page.
+    # Prometheus finds it at one address, whatever the page's base path is.
     @web_ui.app.route("/metrics", methods=["GET"])
     @web_ui.app.route(f"{environment.parsed_options.web_base_path}/metrics", methods=["GET"])
     def metrics() -> Response:
@@ -40,7 +40,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def publish(environment: Environment) -> None:
-    """Write the figures of a run without a page, while it goes on."""
+    """Write the figures of a run without a page, as long as the run lasts."""
     if environment.web_ui or isinstance(environment.runner, WorkerRunner) or not LIVE.parent.is_dir():
         return
     writer = gevent.spawn(write, environment)
@@ -53,17 +53,17 @@ def publish(environment: Environment) -> None:
 
 
 def write(environment: Environment) -> None:
-    """Write the file again and again."""
+    """Write the file every EVERY seconds."""
     part = LIVE.with_suffix(".part")
     while True:
-        with suppress(OSError):  # the disk may be full: the run must go on
+        with suppress(OSError):  # the disk may be full: the run must continue
             part.write_text(text(environment))
             part.replace(LIVE)
         gevent.sleep(EVERY)
 
 
 def beside() -> str:
-    """The figures of a run in another process; empty if none goes on."""
+    """Return the figures of a run in another process; empty if there is none."""
     try:
         if LIVE.stat().st_mtime > time.time() - 3 * EVERY:
             return LIVE.read_text()
@@ -73,7 +73,7 @@ def beside() -> str:
 
 
 def text(environment: Environment) -> str:
-    """All samples of this moment. Response times are those of the last ten seconds, as on Locust's page."""
+    """Return all present samples. Response times are those of the last ten seconds, as on Locust's page."""
     runner = environment.runner
     assert runner
     lines = [
@@ -94,5 +94,5 @@ def text(environment: Environment) -> str:
 
 
 def escape(value: str) -> str:
-    """The value of a label."""
+    """Return the text, escaped as the value of a label."""
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

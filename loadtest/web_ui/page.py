@@ -1,6 +1,6 @@
 """Adds to Locust's page, by a script (page.js), the parts for which Locust has no extension point.
 
-It describes classes and shapes in the form, by their docstrings, and draws the picture of the tab Compare.
+The script describes classes and shapes in the form, by their docstrings, and draws the tab Compare's picture.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from locust.web import WebUI
 from web_ui import tabs
 
 SCRIPT = Path(__file__).with_suffix(".js")
-# The page's own address is its base, whatever --web-base-path says.
+# The page's own address is its base, whatever --web-base-path is.
 TAG = '<script type="module" src="./page.js"></script>'
 
 
 def install(environment: Environment, web_ui: WebUI) -> None:
-    """Serve the script, and name it in the page."""
+    """Serve the script, and add its tag to the page."""
     assert web_ui.app
-    # The form's fields come in the order of options.py.
+    # Keep the form's fields in the order of options.py.
     web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}
     web_ui.template_args["descriptions"] = {
         "classes": descriptions(environment.available_user_classes or {}),
@@ -44,7 +44,7 @@ def install(environment: Environment, web_ui: WebUI) -> None:
 
 
 def descriptions(described: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> first paragraph of the docstring, on one line, as plain text."""
+    """Return name -> the docstring's first paragraph, in one line, as plain text."""
     return {
         name: " ".join((what.__doc__ or "").partition("\n\n")[0].replace("`", "").split())
         for name, what in described.items()

@@ -1,6 +1,6 @@
-"""Additional tabs in Locust's web UI, through its extension points.
+"""Additional tabs for Locust's web UI, through its extension points.
 
-A tab with a table is declared in the page's arguments; its rows are added to the statistics the page polls.
+A tab with a table is declared in the page's arguments; its rows are added to the polled statistics.
 https://docs.locust.io/en/stable/extending-locust.html
 """
 
@@ -15,8 +15,8 @@ from locust.web import WebUI
 
 Rows = Callable[[], list[dict[str, Any]]]
 
-# The page polls only while a run is on. It takes these states for the end of the run and would show them
-# forever, so it is told "running" until the run has ended.
+# The page polls only while a run is under way. It would take these states for the end of the run and show
+# them forever, so it is told "running" until the run has ended.
 NOT_YET_OVER = (STATE_CLEANUP, STATE_STOPPING)
 
 
@@ -27,7 +27,7 @@ def add(
     rows: Rows,
     settled: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Add a tab with one table. `rows` is called at each poll; the page polls until they are `settled`.
+    """Add a tab with one table. `rows` is called at each poll; the page polls until `settled` returns True.
 
     Locust sorts a table by its column `name`, if there is one.
     """
@@ -38,7 +38,7 @@ def add(
 
     @web_ui.app.after_request
     def add_rows(response: Response) -> Response:
-        # With a web login the response may be a redirect to the login page.
+        # If a login is required, the response may be a redirect to the login page.
         if request.endpoint != "locust.request_stats" or not response.is_json:
             return response
         stats = response.get_json()
@@ -51,7 +51,7 @@ def add(
 def add_download(
     environment: Environment, web_ui: WebUI, path: str, title: str, text: Callable[[], str]
 ) -> None:
-    """Add a link to the tab "Download Data"; `path` ends in the file's kind, as in `caches/csv`."""
+    """Add a link to the tab "Download Data"; `path` ends in the file's type, as in `caches/csv`."""
     web_ui.template_args.setdefault("extended_csv_files", []).append({"href": f"./{path}", "title": title})
     name, _, kind = path.partition("/")
 
@@ -67,7 +67,7 @@ def add_download(
 def add_route(
     environment: Environment, web_ui: WebUI, path: str, respond: Callable[[], ResponseReturnValue]
 ) -> None:
-    """Add a URL below the web UI's own, behind its login if it has one."""
+    """Add a URL below the web UI's own, behind its login if there is one."""
     assert environment.parsed_options
     assert web_ui.app
     base: str = environment.parsed_options.web_base_path

@@ -1,4 +1,4 @@
-"""What a comparison of your own application says, and which of its rows it leaves out."""
+"""The output about a comparison of your own application, and the rows that it leaves out."""
 
 import json
 from pathlib import Path
@@ -24,11 +24,11 @@ PASSED = """\
 """
 MARKED = PASSED.replace(
     "VCL_Log        rule: a cookie", "HitPass        101 59.0"
-)  # by the first one's response
+)  # because of the response to the first
 
 
 def measured(topology: str, **statuses: int) -> dict[str, Any]:
-    """A measurement of 100 requests in 10 seconds, with the counts of two paths."""
+    """Return a measurement of 100 requests in 10 seconds, with the counts of two paths."""
     counts = statuses or {"s200": 100}
     return {
         "topology": topology,

@@ -1,4 +1,4 @@
-"""Each rule that the deployed VCL logs, and each way a copy comes and goes, is in `make trace`'s tree."""
+"""`make trace`'s tree has each rule that the deployed VCL logs, and each way a copy comes and goes."""
 
 import re
 import time
@@ -20,7 +20,7 @@ DEPLOYED.append(VARNISH.parent / "starter" / "varnish" / "purge.vcl")
 
 @pytest.fixture
 def server() -> Iterator[VarnishServer]:
-    """A running Varnish."""
+    """Yield a running Varnish."""
     with VarnishServer() as running:
         running.start()
         yield running
@@ -29,7 +29,7 @@ def server() -> Iterator[VarnishServer]:
 def sends(
     body: str, status: str = "200 OK", cache_control: str = "s-maxage=1", **fields: str
 ) -> Callable[[Request], bytes]:
-    """A backend that stays healthy, and sends this response to every other request."""
+    """Return a backend that stays healthy, and sends this response to every other request."""
     data = response(body, status=status, cache_control=cache_control, **fields)
     return lambda request: response("well") if request.target == "/health" else data
 

@@ -1,4 +1,4 @@
-"""A request as a tree: what stands below what, and when, by the times of the three logs."""
+"""A request as a tree: the order of its spans, and their times according to the three logs."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def nginx(**fields: object) -> Line:
 
 
 def shape(root: Span) -> list[tuple[int, str, int, int]]:
-    """Depth, what, the beginning and the end in whole milliseconds after the root's beginning."""
+    """Return depth, name, and beginning and end in whole milliseconds after the root's beginning."""
     return [
         (
             depth,
@@ -114,7 +114,7 @@ def test_a_request_without_varnish(answered: str, status: int, found: list[str])
 
 
 def test_a_page_that_is_another_requests_is_left_out() -> None:
-    """A trace may have several requests to nginx; `make trace` knows none of their spans."""
+    """A trace may have several requests to nginx; `make trace` does not know their spans."""
     assert tree(nginx(span="00000000000000aa"), [], backend_lines([BACKEND])).spans == []
     assert len(tree(nginx(), [], backend_lines([BACKEND])).spans) == 1
 

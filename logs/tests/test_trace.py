@@ -1,4 +1,4 @@
-"""`make trace`: the requests that it accepts, and what it prints from the three logs."""
+"""`make trace`: the requests that it accepts, and its output from the three logs."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
 
 @pytest.fixture
 def origin() -> Iterator[Origin]:
-    """The server that answers in place of nginx."""
+    """Yield the server that answers in place of nginx."""
     origin = Origin("nginx")
     yield origin
     origin.close()
@@ -51,7 +51,7 @@ def origin() -> Iterator[Origin]:
 def traced(
     origin: Origin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """traced(url, cache, answered, **settings): what is printed; the logs are LOGS, Varnish's is empty."""
+    """Return traced(url, cache, answered, **settings), which returns the output for LOGS alone."""
     monkeypatch.setattr(trace, "FLUSHED", 0)
 
     def print_trace(url: str, cache: str = "", answered: str = "nginx:hit", **settings: str) -> str:
@@ -93,7 +93,7 @@ def test_the_request_its_tree_and_the_reasons(origin: Origin, traced: Callable[.
     ]
     [asked] = origin.requests
     assert asked.headers["cookie"] == "who=me"
-    assert origin.sent  # the whole response
+    assert origin.sent  # the whole response was sent
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_without_varnish_the_others_still_tell(traced: Callable[..., str]) -> No
 
 
 def test_what_another_machine_has_is_named(traced: Callable[..., str]) -> None:
-    """With extras/edge: on machine 2, whose requests go to the Varnish of 3 or to its own."""
+    """With extras/edge: on machine 2, whose requests go to machine 3's Varnish or to its own."""
     here = {"BACKENDS": "", "MACHINE": "192.0.2.2", "FIRST_MACHINE": "192.0.2.1"}
     varnish = f"varnish: that of 192.0.2.3 has answered. Type there: make trace ID={ID}\n"
     assert traced("/", "varnish-192.0.2.3; hit", "varnish:hit", **here).endswith(f"ms\n\n{varnish}")

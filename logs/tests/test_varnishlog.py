@@ -1,4 +1,4 @@
-"""Reading varnishlog's output: recorded by varnishlog 7.7, or composed for rare cases."""
+"""Reading varnishlog's output: some is recorded from varnishlog 7.7, some written for rare cases."""
 
 from pathlib import Path
 

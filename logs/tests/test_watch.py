@@ -16,7 +16,7 @@ from logs import watch
 from logs.watch import HELD, KEPT, PATIENCE, Faults, Joiner, Wanted
 from proscenium.running import NotRunning, Process, Running
 
-# Recorded with Varnish 7.7, without the records of varnishlog that nothing here reads.
+# Recorded with Varnish 7.7, without those records of varnishlog that `make watch` does not read.
 CAPTURED = Path(__file__).parent / "captured"
 NGINX = (CAPTURED / "nginx.txt").read_text().splitlines()
 VARNISH = (CAPTURED / "varnish.txt").read_text().splitlines()
@@ -24,7 +24,7 @@ NOW = 1795390400.0  # after the last recorded request
 
 
 def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
-    """The lines printed for the records of both logs."""
+    """Return the lines printed for the records of both logs."""
     for line in varnish:
         joiner.varnish("varnish", line)
     for line in nginx:
@@ -33,7 +33,7 @@ def printed(joiner: Joiner, nginx: list[str], varnish: list[str]) -> list[str]:
 
 
 def rows(joiner: Joiner, nginx: list[str] = NGINX, varnish: list[str] = VARNISH) -> list[str]:
-    """The same lines with single spaces between the columns and without times."""
+    """Return those lines with single spaces between the columns, and without times."""
     return [re.sub(r" \d+ ms", "", " ".join(row.split())) for row in printed(joiner, nginx, varnish)]
 
 
@@ -101,7 +101,7 @@ def test_without_varnish_s_log_the_way_is_what_nginx_has_logged() -> None:
 
 
 def when_shown(path: str, varnish: list[str]) -> float:
-    """Seconds from the end of a request until its line is printed."""
+    """Return the seconds from the end of a request until its line is printed."""
     joiner = Joiner(Wanted())
     [line] = [line for line in NGINX if path in line]
     for text in varnish:
@@ -112,7 +112,7 @@ def when_shown(path: str, varnish: list[str]) -> float:
 
 
 def test_a_line_waits_for_the_other_workers_and_for_the_log_of_varnish() -> None:
-    assert when_shown("/media/video/", []) == HELD  # not one of Varnish's requests
+    assert when_shown("/media/video/", []) == HELD  # Varnish does not get such requests
     assert when_shown("/admin/id", VARNISH) == HELD
     assert when_shown("/admin/id", []) == PATIENCE
 
@@ -146,11 +146,11 @@ def test_a_fault_is_told_when_it_begins_and_when_it_ends(tmp_path: Path) -> None
     file.write_text(json.dumps(asdict(note.ended())))
     [told] = faults.news()
     assert told.endswith("MENDED: Varnish hangs.")
-    assert list(Faults(file).news()) == []  # it was over before
+    assert list(Faults(file).news()) == []  # it was repaired before the start
 
 
 def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader of the lines sees no difference between a worker and its replacement."""
+    """A reader of the lines sees no difference between a worker and its successor."""
     runs = iter(["Log abandoned (vsl)\nFailed to acquire log: x\nLog reacquired\n- one\n", "\n- two\n"])
 
     stack = create_autospec(Running)
@@ -175,7 +175,7 @@ def test_the_log_of_a_varnish_that_ends_is_followed_again(monkeypatch: pytest.Mo
         ("die backend", "backend has stopped"),
         ("health_status: unhealthy nginx", "nginx is unhealthy"),
         ("pause varnish", "varnish is frozen"),
-        ("die varnish-2", ""),  # Varnish's own log says so
+        ("die varnish-2", ""),  # Varnish's own log reports it
         ("exec_start: sh /health.sh nginx", ""),
         ("", ""),
     ],

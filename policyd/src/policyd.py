@@ -1,7 +1,7 @@
 """policyd: a Flash socket policy daemon, and an example of a small server that survives hostile clients.
 
 In reading order: the log, the server, the policy file, the check, the command line. README.md has a table of
-what each client gets; `tests/test_table.py` plays it.
+the answer to each kind of client; `tests/test_table.py` tests it.
 """
 
 import argparse
@@ -24,22 +24,22 @@ from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-REQUEST = b"<policy-file-request/>\0"  # Flash Player 9.0.124 and later send it before every socket
-REQUEST_CAP = 64  # bytes of a wrong request to log; a longer one is `too-long`
-MAX_BYTES = 20_000  # of a policy
-LINGER, LINGER_BYTES = 1.0, 65_536  # seconds and bytes to read on after the answer
+REQUEST = b"<policy-file-request/>\0"  # Flash Player 9.0.124 and later send it before they open any socket
+REQUEST_CAP = 64  # bytes of a wrong request that are logged; a longer one is `too-long`
+MAX_BYTES = 20_000  # bytes of a policy
+LINGER, LINGER_BYTES = 1.0, 65_536  # seconds and bytes for which to keep reading after the answer
 STOP_PATIENCE = 1.0  # seconds that open connections get when the daemon stops
 OWN_DESCRIPTORS = 16  # open files that are not connections
-BACKLOG = 1024  # connections that the kernel queues; it caps this at somaxconn
+BACKLOG = 1024  # connections that the kernel queues, at most somaxconn
 
 
 class Problem(Exception):
-    """A mistake that the operator has to correct; the text says where and why."""
+    """A mistake that the operator must correct; the message says where and why."""
 
 
 @dataclass
 class Log:
-    """JSON lines on standard output. An attack must neither fill the disk nor stop the daemon with them."""
+    """JSON lines on standard output. An attack must neither fill the disk nor stop the daemon by them."""
 
     lines_per_second: int
     counts: Counter[str] = field(default_factory=Counter)
@@ -51,11 +51,11 @@ class Log:
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = json.dumps({"time": now, "event": name, **fields}).encode() + b"\n"
         with suppress(OSError):
-            if select.select([], [1], [], 0)[1]:  # a pipe then has room for PIPE_BUF bytes (4096): a line
+            if select.select([], [1], [], 0)[1]:  # a pipe then has room for a line: PIPE_BUF bytes (4096)
                 os.write(1, line)
 
     def bounded(self, name: str, outcome: str, **fields: Any) -> None:
-        """Count what a client has caused, and write it if this second has a line left."""
+        """Count an event that a client has caused, and write it if this second has a line left."""
         self.counts[outcome] += 1
         if self.written < self.lines_per_second:
             self.written += 1
@@ -64,7 +64,7 @@ class Log:
             self.unwritten[outcome] += 1
 
     def tick(self) -> None:
-        """Begin a new second; sum up in one line the connections that got no line in the last second."""
+        """Begin a new second; in one line, sum up the events of the last second that got no line."""
         if self.unwritten:
             self.event("summary", unwritten=self.unwritten.total(), outcomes=self.unwritten)
         self.unwritten, self.written = Counter(), 0
@@ -72,10 +72,10 @@ class Log:
 
 @dataclass
 class Server:
-    """Sends `answer`, which may be replaced at any time, within `deadline` seconds of accept.
+    """Sends `answer`, which may be replaced at any time, within `deadline` seconds after the accept.
 
-    It reads with sock_recv, which takes only the bytes it is asked for. A StreamReader takes up to 256 KiB
-    before it shows the first: 250 MiB of memory instead of 28 when a thousand clients send at once.
+    It reads with sock_recv, which takes only the bytes that it requests. A StreamReader takes up to 256 KiB
+    before it shows the first: 250 MiB of memory, not 28, when a thousand clients send at once.
     """
 
     answer: bytes
@@ -91,7 +91,7 @@ class Server:
             while True:
                 try:
                     sock, peer = await asyncio.get_running_loop().sock_accept(listener)
-                except OSError as problem:  # no free descriptor: clients wait in the backlog
+                except OSError as problem:  # no file descriptor is free: clients wait in the backlog
                     self.log.bounded("accept-failed", "accept-failed", detail=str(problem))
                     await asyncio.sleep(0.2)
                     continue
@@ -99,7 +99,7 @@ class Server:
                 connection = asyncio.create_task(self.serve(sock, address, port))
                 self.open[connection] = address
                 connection.add_done_callback(self.open.pop)
-                await asyncio.sleep(0)  # while clients are waiting, sock_accept does not yield
+                await asyncio.sleep(0)  # while clients are waiting, sock_accept does not yield to other tasks
 
     async def serve(self, sock: socket.socket, address: str, port: int) -> None:
         """Serve one connection to its end, and log the outcome."""
@@ -114,7 +114,7 @@ class Server:
                 outcome = "reset"
             except asyncio.CancelledError:
                 outcome = "stopped"
-            except Exception as problem:  # ends only its own connection
+            except Exception as problem:  # ends only this connection
                 outcome, more["detail"] = "error", repr(problem)
             if outcome in ("bad-request", "too-long"):
                 more["request"] = received[:REQUEST_CAP].decode("latin-1")
@@ -124,14 +124,14 @@ class Server:
                 await self.linger(sock)
 
     async def exchange(self, sock: socket.socket, address: str, received: bytearray) -> str:
-        """Read the request, however it is cut into packets, and answer it; return the outcome."""
+        """Read the request, however it is split into packets, and answer it; return the outcome."""
         if len(self.open) > self.max_connections:
             return "refused-total"
         if list(self.open.values()).count(address) > self.max_per_address:
             return "refused-per-address"
         loop = asyncio.get_running_loop()
         while not received.startswith(REQUEST):
-            if not REQUEST.startswith(bytes(received)):  # at once: HTTP and TLS clients need not wait
+            if not REQUEST.startswith(bytes(received)):  # immediately: HTTP and TLS clients need not wait
                 return "too-long" if len(received) > REQUEST_CAP else "bad-request"
             packet = await loop.sock_recv(sock, REQUEST_CAP + 1 - len(received))
             if not packet:
@@ -141,9 +141,9 @@ class Server:
         return "served"
 
     async def linger(self, sock: socket.socket) -> None:
-        """Half-close and read on: a close with unread bytes sends a reset, which can destroy the answer."""
+        """Half-close and read on: a close with unread bytes sends a reset, which may destroy the answer."""
         left = LINGER_BYTES
-        with suppress(OSError):  # a TimeoutError is one
+        with suppress(OSError):  # a TimeoutError is an OSError
             sock.shutdown(socket.SHUT_WR)
             async with asyncio.timeout(LINGER):
                 while left > 0 and (packet := await asyncio.get_running_loop().sock_recv(sock, 4096)):
@@ -151,9 +151,9 @@ class Server:
 
 
 def lock(unix: Path) -> None:
-    """Keep others from this path until this process ends, even by a SIGKILL. Raises `Problem`, OSError."""
-    file = os.open(f"{unix}.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed
-    for _ in range(20):  # 2 s, for a daemon that is ending
+    """Keep others from this path until this process ends, even by a SIGKILL. Raise `Problem`, OSError."""
+    file = os.open(f"{unix}.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed, so that the lock lasts
+    for _ in range(20):  # 2 s, for another daemon that is ending
         with suppress(BlockingIOError):
             return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         time.sleep(0.1)
@@ -161,9 +161,9 @@ def lock(unix: Path) -> None:
 
 
 def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket]:
-    """Listen on each address of `hosts` (if it is empty, of the machine) and on the path `unix`.
+    """Listen on each address of `hosts` (if it is empty, on each of the machine) and on the path `unix`.
 
-    Port 0 lets the kernel choose one, the same for all. Raises `Problem`.
+    With port 0, the kernel chooses one, the same for all addresses. Raise `Problem`.
     """
     everywhere = ["0.0.0.0", "::"] if socket.has_dualstack_ipv6() else ["0.0.0.0"]
     listeners: list[socket.socket] = []
@@ -175,7 +175,7 @@ def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket
         if unix:
             place = str(unix)
             lock(unix)
-            if unix.is_socket():  # a killed daemon has left it
+            if unix.is_socket():  # a killed daemon has left it behind
                 unix.unlink()
             listeners.append(socket.socket(socket.AF_UNIX))
             listeners[-1].bind(place)
@@ -191,7 +191,7 @@ def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket
 # The policy file. Flash reports no error about a policy that it cannot use: it opens no socket. So such a
 # policy is an error here. Adobe's cross-domain policy specification has the rules for socket policies.
 GRANT = "cross-domain-policy/allow-access-from"
-ELEMENTS: dict[str, dict[str, tuple[str, str]]] = {  # with their attributes: a pattern, and the same in words
+ELEMENTS: dict[str, dict[str, tuple[str, str]]] = {  # with their attributes: a pattern, and its description
     "cross-domain-policy": {},
     "cross-domain-policy/site-control": {
         "permitted-cross-domain-policies": ("none|master-only|all", "none, master-only or all"),
@@ -205,9 +205,9 @@ ELEMENTS: dict[str, dict[str, tuple[str, str]]] = {  # with their attributes: a 
 
 
 def load(path: Path, port: int, log: Log) -> bytes:
-    """Read and check a policy to be served on `port`, log warnings; return it and a NUL.
+    """Read and check a policy to be served on `port`, and log warnings; return the policy with a NUL.
 
-    Raises `Problem`: `file:line: reason`.
+    Raise `Problem`: `file:line: reason`.
     """
     try:
         # O_NONBLOCK: the daemon must not wait for the writer of a pipe.
@@ -221,8 +221,8 @@ def load(path: Path, port: int, log: Log) -> bytes:
 
 
 def check_policy(policy: bytes, source: str, port: int) -> list[str]:
-    """Check a policy, without its NUL; return warnings. Raises `Problem`: `source:line: reason`."""
-    parser = expat.ParserCreate("utf-8")  # it fetches nothing
+    """Check a policy, without its NUL; return warnings. Raise `Problem`: `source:line: reason`."""
+    parser = expat.ParserCreate("utf-8")  # the parser fetches nothing
     path: list[str] = []
     warnings: list[str] = []
 
@@ -264,7 +264,7 @@ def check_policy(policy: bytes, source: str, port: int) -> list[str]:
 
 
 async def check(host: str, port: int, seconds: float = 2.0) -> str:
-    """Ask as Flash does and return the policy. Raises `Problem` for any other answer."""
+    """Request the policy as Flash does, and return it. Raise `Problem` for any other answer."""
     where = f"{host}:{port}"
     try:
         async with asyncio.timeout(seconds):
@@ -281,15 +281,15 @@ async def check(host: str, port: int, seconds: float = 2.0) -> str:
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Serve until SIGTERM or SIGINT. Raises `Problem` if it cannot begin."""
+    """Serve until SIGTERM or SIGINT. Raise `Problem` if it cannot begin."""
     log, loop, stop = Log(options.log_lines), asyncio.get_running_loop(), asyncio.Event()
     answer = load(options.file, options.port, log)
     listeners = listen(options.host, options.port, options.unix)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # Docker 29: 1024, 524288
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # in Docker 29: 1024, 524288
     files = max(soft, min(options.max_connections + OWN_DESCRIPTORS, hard))
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     room = max(1, files - OWN_DESCRIPTORS)
-    if options.max_connections > room:  # better closed immediately than kept waiting
+    if options.max_connections > room:  # more are better closed immediately than kept waiting
         log.event("warning", warning=f"only {room} connections fit into the limit of open files (ulimit -n)")
     caps = min(options.max_connections, room), options.max_per_address
     server = Server(answer, log, options.deadline, *caps)
@@ -322,14 +322,14 @@ async def run(options: argparse.Namespace) -> None:
 
 
 def number(text: str) -> int:
-    """The type of a port, a count or seconds on the command line."""
+    """Convert a port, a count or seconds from the command line."""
     if not 0 <= int(text) <= 65535:
         raise ValueError
     return int(text)
 
 
 def main() -> int:
-    """Run the command; return 0, or 1 for a problem, printed on standard error."""
+    """Run the command; return 0, or 1 after a problem, which is printed on standard error."""
     parser = argparse.ArgumentParser(prog="policyd", description="Flash socket policy daemon")
     parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     option = parser.add_argument

@@ -1,4 +1,4 @@
-"""Questions to a stack in containers, with an engine that only lists them."""
+"""Queries to a stack in containers, with an engine that only lists them."""
 
 import subprocess
 from collections.abc import Callable
@@ -21,7 +21,7 @@ mirror 5e running
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[list[str]]]:
-    """asked(listed): the commands from now on; the engine lists these containers."""
+    """Return asked(listed), which returns the list of later commands; the engine lists these containers."""
 
     def begin(listed: str) -> list[list[str]]:
         commands: list[list[str]] = []
@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[list[str]]]:
 def test_the_services_that_run_and_those_that_do_not(asked: Callable[[str], list[list[str]]]) -> None:
     commands = asked(LISTED)
     stack = Containers()
-    assert stack.services() == ["backend", "mirror", "nginx", "varnish-2"]  # a paused one runs
+    assert stack.services() == ["backend", "mirror", "nginx", "varnish-2"]  # a paused one counts as running
     assert stack.varnishes() == ["varnish-2"]
     assert stack.varnishes(stopped=True) == ["varnish", "varnish-2"]
     assert len(commands) == 1, "the list is asked for once"
@@ -53,7 +53,7 @@ def test_what_is_missing_is_named(asked: Callable[[str], list[list[str]]]) -> No
     assert commands[-1][3] == "1a", "of two containers, that which runs"
     with pytest.raises(NotRunning, match=r"^varnish is not running"):
         Containers().run("varnish", "true")
-    assert Containers().log("varnish") == "said\n"  # found in the list of before
+    assert Containers().log("varnish") == "said\n"  # found in the earlier list
     asked("")
     with pytest.raises(NotRunning, match=r"^The stack is not running"):
         Containers().varnish("varnishadm", "vcl.list")

@@ -1,4 +1,4 @@
-"""What make soak measures, what it calls growth, and a whole run beside a fake stack."""
+"""What make soak measures, what counts as growth, and a whole run with a fake stack."""
 
 import json
 from itertools import count
@@ -36,7 +36,7 @@ def test_the_latency_is_that_of_the_last_minute_without_what_is_held_open() -> N
         (soak.MEMORY, "policyd", [30, 30, 30, 33, 39, 42], "GROWS", True),
         (soak.MEMORY, "policyd", [4, 4, 4, 4, 5, 6], "steady", False),  # less than the floor
         (soak.MEMORY, "nginx", [3, 3, 3, 6, 9, 12], f"fills: {soak.FILLS['nginx'][1]}", False),
-        (soak.MEMORY, "nginx", [3, 3, 10, 20, 30, 40], "GROWS", True),  # beyond its end
+        (soak.MEMORY, "nginx", [3, 3, 10, 20, 30, 40], "GROWS", True),  # beyond the share where it should end
         (soak.DESCRIPTORS, "nginx", [100, 100, 100, 120, 160, 180], "GROWS", True),
         (soak.P95, "requests", [10, 10, 10], "NOT MEASURED: 3 samples, 4 are needed", True),
     ],

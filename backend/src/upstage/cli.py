@@ -77,7 +77,7 @@ def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def admin_password(settings: Settings, options: argparse.Namespace) -> int:
-    """Print the password in force."""
+    """Print the administrator's password that is in force."""
     try:
         password = settings.admin_password or read_password(settings.data)
     except OSError as error:
@@ -117,7 +117,7 @@ def ask_server(settings: Settings, method: str, path: str, tag: str | None = Non
 
 
 def lessons(settings: Settings, options: argparse.Namespace) -> int:
-    """Have the pages show the output of `make check LESSON=all JSON=1`, and the cache drop the old ones."""
+    """Show the output of `make check LESSON=all JSON=1` on the pages, and purge the old pages."""
     from upstage.web.lessons import write_lessons
 
     if not settings.lessons:
@@ -144,7 +144,7 @@ def set_aside(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def backup(settings: Settings, options: argparse.Namespace) -> int:
-    """Write the archive, slowly rather than in the way of the server."""
+    """Write the archive at a low priority, so that it does not slow the server down."""
     import sqlite3
 
     from upstage.backup.write import write_backup
@@ -161,7 +161,7 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def restore(settings: Settings, options: argparse.Namespace) -> int:
-    """Restore or check the archive; print what is in it, and where all replaced data are, or remove these."""
+    """Restore or check the archive; print its content and the folders of replaced data, or remove these."""
     import sqlite3
 
     from upstage.backup import restore as restoring
@@ -192,7 +192,7 @@ def restore(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def send_purge(settings: Settings, path: str, tag: str | None) -> int:
-    """Let the running server purge every cache: it repeats a purge that one of them has missed."""
+    """Let the running server purge every cache; it repeats a purge that a cache has missed."""
     import http.client
 
     if not settings.caches:
@@ -235,6 +235,6 @@ def database_task(task: cli_records.DatabaseTask) -> Task:
 
 
 def fail(problem: object) -> int:
-    """Print the problem on standard error; return the exit status for it."""
+    """Print the problem on standard error; return the exit status of a failure."""
     print(f"upstage: {problem}", file=sys.stderr)
     return 1

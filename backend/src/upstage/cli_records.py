@@ -1,7 +1,7 @@
 """The commands `upstage player ...` and `upstage stage ...`.
 
-They write to the database that a running server reads; it notices the change within a second. Tasks import
-their modules themselves, as in cli.py.
+They write to the database that a running server reads; the server notices a change within a second. Tasks
+import their modules themselves, as in cli.py.
 """
 
 import argparse
@@ -16,7 +16,7 @@ DatabaseTask = Callable[["Database", argparse.Namespace], None]
 
 
 def add_parsers(commands: Any, task_of: Callable[[DatabaseTask], object]) -> None:
-    """Add both to argparse's `commands`; `task_of` turns a function on the open database into a command."""
+    """Add both commands to argparse's `commands`; `task_of` adapts functions on the open database."""
     player = commands.add_parser("player", help="add, list, change and remove players")
     players = player.add_subparsers(required=True, metavar="COMMAND")
     for name, action, text in (
@@ -53,12 +53,12 @@ def add_player(database: "Database", options: argparse.Namespace) -> None:
 
     check_name(options.name)
     rights = frozenset(filter(None, (right.strip() for right in options.rights.split(","))))
-    Account(options.name, "", rights)  # checks both before asking for the password
+    Account(options.name, "", rights)  # checks name and rights before asking for the password
     database.add_player(Account(options.name, choose(password_line()), rights))
 
 
 def set_password(database: "Database", options: argparse.Namespace) -> None:
-    """Replace a player's password by the first line of standard input."""
+    """Replace a player's password with the first line of standard input."""
     from upstage.state.accounts import check_name
     from upstage.state.passwords import choose
 
@@ -81,7 +81,7 @@ def add_stage(database: "Database", options: argparse.Namespace) -> None:
 
 
 def reset_stages(database: "Database", options: argparse.Namespace) -> None:
-    """Reset one stage, or all, also for connected clients; accounts, media and the stage's things stay."""
+    """Reset one stage or all, also for connected clients; accounts, media and the stages' things stay."""
     for id in [options.id] if options.id else database.snapshot().stages:
         database.reset_stage(id)
 
@@ -93,7 +93,7 @@ def list_stages(database: "Database", options: argparse.Namespace) -> None:
 
 
 def password_line() -> str:
-    """Return a line of standard input: every user of the machine can see command-line arguments."""
+    """Return a line of standard input: every user of the machine could see a password in the arguments."""
     if sys.stdin.isatty():
         print("Password: ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().rstrip("\r\n")

@@ -13,23 +13,23 @@ from pathlib import Path
 from twisted.logger import ILogObserver, LogEvent, formatEvent, globalLogBeginner
 from zope.interface import implementer
 
-MAX_LINE = 4096  # bytes (PIPE_BUF) that a pipe takes without blocking if select calls it writable
+MAX_LINE = 4096  # bytes (PIPE_BUF): if select calls a pipe writable, a line of this length does not block
 
-# Twisted's lines about the port that each webcam picture comes over; a camera sends two pictures a second.
+# Twisted's lines about the port of each webcam picture; a camera sends two pictures a second.
 ROUTINE = re.compile(r"UploadListener starting on \d+|\(TCP Port \d+ Closed\)")
 
 
 def write_to_stdout(line: bytes) -> None:
-    """Write to standard output; drop the line if that would block, so that a full pipe stops nothing."""
+    """Write to standard output, or drop the line if that would block: a full pipe stops nothing."""
     try:
         if select.select([], [1], [], 0)[1]:
             os.write(1, line)
     except (OSError, ValueError):
-        pass  # the reader is gone, or the disk is full
+        pass  # the reader has closed the pipe, or the disk is full
 
 
 def datagrams(path: Path) -> Callable[[bytes], None]:
-    """Return a function that sends a line to a Unix socket, and drops it if nothing reads there."""
+    """Return a function that sends a line to a Unix socket, and drops it if no program reads there."""
     outbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     outbox.setblocking(False)
 
@@ -41,8 +41,8 @@ def datagrams(path: Path) -> Callable[[bytes], None]:
 
 
 def start_logging(traces: Path | None = None) -> None:
-    """Write all events, Python's warnings included, to standard output from now on; send those that belong to
-    a trace to the socket `traces`, too.
+    """Write all events, Python's warnings included, to standard output from now on; send the events that
+    belong to a trace to the socket `traces`, too.
     """
     observers = [observer(write_to_stdout)]
     if traces:
@@ -77,7 +77,7 @@ def line_of(event: LogEvent) -> bytes:
     if "log_failure" in event:
         line["traceback"] = event["log_failure"].getTraceback()[-2500:]
     encoded = json.dumps(line).encode()
-    if len(encoded) >= MAX_LINE:  # keep it valid JSON: shorten its longest text
+    if len(encoded) >= MAX_LINE:  # keep it valid JSON by shortening its longest text
         longest = max(line, key=lambda key: len(str(line[key])))
         line[longest] = str(line[longest])[:500] + " ..."
         encoded = json.dumps(line).encode()

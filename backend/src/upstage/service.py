@@ -1,4 +1,4 @@
-"""The service tree: builds every part of the server, starts it, and stops it without losing anything."""
+"""The service tree: builds each part of the server, starts it, and stops it without losing data."""
 
 import resource
 import sqlite3
@@ -52,10 +52,10 @@ from upstage.web.urls import build_site
 from upstage.web.visit import Published
 from upstage.web.webcam import Frames
 
-COUNTS_PAUSE = 0.05  # seconds between two JOINED frames, however many clients come and go
+COUNTS_PAUSE = 0.05  # seconds from one JOINED frame to the next, however many clients come and go
 STOP_TIME = 3.0  # seconds that clients have to read their last frames when the server stops
-# Seconds until a busy reactor gives up Python's lock to the thread that writes the chat; Python's own value,
-# 5 ms, would delay every chat line.
+# Seconds after which a busy reactor hands Python's lock to the thread that writes the chat; Python's default,
+# 5 ms, would delay each chat line.
 SWITCH_INTERVAL = 0.0005
 
 log = Logger()
@@ -72,7 +72,7 @@ class ConnectionCloser(Service):
         self._connections = connections
 
     def stopService(self) -> Deferred[None]:
-        """Fires when all are closed, at the latest after STOP_TIME."""
+        """Fire when all are closed, after STOP_TIME at the latest."""
         super().stopService()
         return Deferred.fromCoroutine(self._connections.close(STOP_TIME))
 
@@ -81,7 +81,7 @@ class OrderedShutdown(MultiService):
     """Stops its services one after another, in the order in which they were added."""
 
     def stopService(self) -> Deferred[None]:
-        """Fires when the last service has stopped."""
+        """Fire when the last service has stopped."""
         Service.stopService(self)
 
         async def stop() -> None:
@@ -93,7 +93,7 @@ class OrderedShutdown(MultiService):
 
 @dataclass(frozen=True)
 class Stored:
-    """What the server reads before it starts."""
+    """The data that the server reads before it starts."""
 
     database: Database
     admin_password: str
@@ -132,7 +132,7 @@ def read_stored(settings: Settings) -> Stored:
 
 
 class Parts:
-    """The parts of the server, each made of those above it."""
+    """The parts of the server, each built from earlier ones."""
 
     def __init__(self, settings: Settings, reactor: Any) -> None:
         published = Published(
@@ -182,7 +182,7 @@ class Parts:
         self.metrics = Metrics(self._sources(), self.stages, reactor)
 
     def _sources(self) -> Sources:
-        """Where the metrics are read."""
+        """Return the sources of the metrics."""
         return Sources(
             self.connections,
             queues={
@@ -235,7 +235,7 @@ def build(settings: Settings, reactor: Any) -> OrderedShutdown:
         ConnectionCloser(parts.connections),
         parts.speaker,
         parts.purger,
-        parts.state,  # at the end, so that every chat line received until then is written to disk
+        parts.state,  # last, so that every chat line received until then is written to disk
     ):
         services.addService(service)
     return services
@@ -266,7 +266,7 @@ def writable(folder: Path) -> None:
 
 def serve(settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; return the exit status."""
-    from twisted.internet import reactor  # importing it installs it
+    from twisted.internet import reactor  # importing the reactor installs it
 
     sys.setswitchinterval(SWITCH_INTERVAL)
     start_logging(settings.traces)
@@ -286,14 +286,14 @@ def serve(settings: Settings) -> int:
         "stage": settings.stage.description,
         "sockets": str(settings.sockets.prefix) if settings.sockets else None,
     }
-    reactor.callWhenRunning(lambda: log.info("ready", fields=fields))  # not before a SIGTERM is handled
+    reactor.callWhenRunning(lambda: log.info("ready", fields=fields))  # only now is a SIGTERM handled
     reactor.addSystemEventTrigger("before", "shutdown", services.stopService)
     reactor.run()
     return 0
 
 
 def raise_file_limit(connections: int) -> None:
-    """Raise the limit of open files to the hard limit: each client takes one."""
+    """Raise the limit of open files to the hard limit: each client needs one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     if hard < connections:

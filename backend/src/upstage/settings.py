@@ -1,4 +1,4 @@
-"""Settings from the environment. Imports no Twisted, because the health check starts every few seconds."""
+"""Settings from the environment. Imports no Twisted, because the health check runs every few seconds."""
 
 import ipaddress
 import re
@@ -13,7 +13,7 @@ MAX_SOCKET_PATH = 107  # bytes: Linux's limit
 
 
 class SettingsError(ValueError):
-    """A variable is invalid; the message names it and the expected value."""
+    """A variable is invalid; the message names the variable and the expected value."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Endpoint:
     """A listening address in Twisted's notation, such as `haproxy:tcp:7230:backlog=1024`."""
 
     description: str
-    proxied: bool  # a PROXY protocol header comes first
+    proxied: bool  # each connection begins with a PROXY protocol header
     port: int
-    interface: str  # empty: all of them
+    interface: str  # empty: all interfaces
 
     @property
     def reachable_at(self) -> tuple[str, int]:
@@ -80,7 +80,7 @@ class Sockets:
 
 
 def parse_sockets(text: str) -> Sockets | None:
-    """Parse the common prefix of the paths; None if empty. Raise SettingsError."""
+    """Parse the common prefix of the paths; return None if it is empty. Raise SettingsError."""
     if not text:
         return None
     sockets = Sockets(Path(text))
@@ -95,7 +95,7 @@ def parse_sockets(text: str) -> Sockets | None:
 def parse_caches(text: str) -> tuple[tuple[str, int], ...]:
     """Parse HOST:PORT of each cache, separated by spaces, IPv6 addresses in brackets. Raise SettingsError.
 
-    `HOST HOST:PORT` is one port of several hosts.
+    `HOST HOST:PORT` stands for the same port of several hosts.
     """
     caches = []
     port = re.search(r":\d+$", text)
@@ -143,7 +143,7 @@ def parse_port(variable: str, text: str) -> int:
 
 
 def parse_theatres(text: str) -> tuple[str, ...]:
-    """Parse the names of other UpStages, separated by spaces; raise SettingsError."""
+    """Parse the names of other UpStage instances, separated by spaces; raise SettingsError."""
     names = tuple(text.split())
     if not all(re.fullmatch("[a-z0-9-]{1,63}", name) for name in names):
         raise SettingsError(f"UPSTAGE_THEATRES={text}: expected names of a-z, 0-9 and -")
@@ -164,7 +164,7 @@ def parse_places(variable: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """The checked settings. `site` and `content` come with the package."""
+    """The checked settings. `site` and `content` are folders of the package."""
 
     data: Path
     media: Path
@@ -173,20 +173,20 @@ class Settings:
     metrics: Endpoint
     admin_password: str  # empty: generated at the first start
     caches: tuple[tuple[str, int], ...] = ()  # hosts and ports where the caches in front listen for PURGE
-    anonymous_fetches: int = 2  # requests of clients without a cookie in progress at a time; 0: no limit
+    anonymous_fetches: int = 2  # requests in progress at a time of clients without a cookie; 0: no limit
     signup: bool = False  # whether any visitor may create a player account
-    connections: int = MAX_TOGETHER  # of stage clients, over TCP and WebSocket together
-    connections_per_address: int = MAX_PER_ADDRESS  # of one address
+    connections: int = MAX_TOGETHER  # of stage clients, by TCP and by WebSocket
+    connections_per_address: int = MAX_PER_ADDRESS  # of stage clients from one address
     max_unread: int = MAX_UNREAD  # bytes that a stage may send to a client that does not read them
-    load_account: Path | None = None  # where load tests find the account made for them; None: no such account
+    load_account: Path | None = None  # the file with the account made for load tests; None: no such account
     festival: bool = True  # whether to seed the stage festival, 21 MB of media
     sockets: Sockets | None = None  # Unix sockets; None: TCP only
-    direct: Endpoint | None = None  # HTTP from clients themselves, headers not trusted; None: no TCP
-    # Where browsers reach the stack that this server is part of, for the links of its pages.
+    direct: Endpoint | None = None  # HTTP directly from clients, headers not trusted; None: no TCP
+    # Where browsers reach the stack that this server is part of, for links on its pages.
     http_port: int = 8080  # nginx
     locust_port: int = 8089
     web_port: int | None = None  # the direct listener; None: not published
-    theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
+    theatres: tuple[str, ...] = ()  # other UpStage instances: `second` for second.localhost
     lessons: Path | None = None  # the folder of the lessons, with docs/ beside it; None: no lessons
     traces: Path | None = None  # a Unix socket that gets the log lines of traced requests; None: off
     ftp: Endpoint | None = None  # for webcam programs; None: off

@@ -1,4 +1,4 @@
-"""The relay: bytes from a socket to an application, over TLS to one that speaks https."""
+"""The relay: passes bytes from a socket to an application, over TLS if the application speaks https."""
 
 import shutil
 import socket
@@ -19,7 +19,7 @@ REFUSED = {"foreign": "certificate verify error", "misnamed": 'certificate does 
 
 
 def certificate(folder: Path, file: str, name: str, *by: str | Path) -> tuple[Path, Path]:
-    """A certificate and its key, signed by itself or by an authority."""
+    """Return a certificate and its key, signed by itself or by an authority."""
     made, key = folder / f"{file}.pem", folder / f"{file}.key"
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     called = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}")
@@ -42,7 +42,7 @@ class Tls(Origin):
 
     @property
     def url(self) -> str:
-        """The application's URL, with the name that the certificate should have."""
+        """The application's URL, with the name that its certificate should have."""
         return f"https://localhost:{self.port}"
 
     def serve(self, connection: socket.socket, number: int) -> None:
@@ -52,7 +52,7 @@ class Tls(Origin):
 
 @pytest.fixture
 def relay() -> Iterator[Service]:
-    """The relay's scripts in a folder of their own, not started yet."""
+    """Yield the relay's scripts in a separate folder, not started yet."""
     with Service(APP) as service:
         service.copy_scripts()
         [port] = free_ports(1)
@@ -69,7 +69,7 @@ def relay() -> Iterator[Service]:
     "host", ["http://localhost", "localhost", "127.0.0.1", "http://host.docker.internal"]
 )
 def test_the_socket_leads_to_the_application(relay: Service, host: str) -> None:
-    """Whichever way "this machine" is written."""
+    """An address may name this machine in several ways."""
     app = Origin("app")
     relay.origins.append(app)
     relay.settings["APP"] = f"{host}:{app.port}/"

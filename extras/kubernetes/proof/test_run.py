@@ -1,4 +1,4 @@
-"""extras/kubernetes on a cluster: one node of our own (node.sh), or kind (KUBERNETES_ADDRESS)."""
+"""extras/kubernetes on a cluster: a node of this project's own (node.sh), or kind (KUBERNETES_ADDRESS)."""
 
 import ctypes
 import json
@@ -24,12 +24,12 @@ NODE = Path(__file__).parent / "node.sh"
 README = (REPO / "extras" / "kubernetes" / "README.md").read_text()
 NAME = "stage.example.org"
 FILES = [f"/media/fox.svg?{number}" for number in range(60)]
-Outcomes = dict[str, tuple[str, str]]  # file -> which Varnish, and `hit` or `fwd=…`
+Outcomes = dict[str, tuple[str, str]]  # file -> the Varnish that answered, and `hit` or `fwd=…`
 
 
 @contextmanager
 def network() -> Iterator[str]:
-    """The node's address; connections of this process begin in the node's network."""
+    """Yield the node's address; connections of this process begin in the node's network."""
     if outside := os.environ.get("KUBERNETES_ADDRESS"):
         yield outside
         return
@@ -43,15 +43,15 @@ def network() -> Iterator[str]:
 
 
 class Cluster:
-    """The stack on a cluster, started by the README's commands."""
+    """The stack on a cluster, started with the README's commands."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder  # a checkout
-        self.follows = True  # whether its nginx follows names, which 1.27.3 and newer do
-        self.printed = ""  # what the commands have printed
+        self.follows = True  # whether its nginx follows changes of names, as 1.27.3 and newer do
+        self.printed = ""  # the output of the commands
 
     def type(self, commands: str) -> str:
-        """Run commands of the README; return what they print."""
+        """Run commands of the README; return their output."""
         kubectl = f'kubectl() {{ {NODE} kubectl "$@"; }}'
         return check("bash", "-euo", "pipefail", "-c", f"{kubectl}\n{commands}", cwd=self.folder, timeout=300)
 
@@ -134,7 +134,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_every_object_is_accepted_and_every_pod_is_ready(cluster: Cluster) -> None:
     objects = cluster.type("kubectl kustomize ../overlay").count("\nkind: ")
     applied = [line for line in cluster.printed.splitlines() if "/" in line and line.endswith(" created")]
-    assert len(applied) == objects + 2  # the namespace and the secret
+    assert len(applied) == objects + 2  # plus the namespace and the secret
     assert cluster.is_ready()
 
 
@@ -188,7 +188,7 @@ def test_a_fourth_varnish_takes_only_its_own_share(cluster: Cluster) -> None:
     moved = [file for file in FILES if after[file][0] != before[file][0]]
     assert names_in({file: after[file] for file in moved}) == {"varnish-3"}
     assert len(moved) < 0.5 * len(FILES)
-    assert all(after[file] == before[file] for file in FILES if file not in moved)  # hits, all of them
+    assert all(after[file] == before[file] for file in FILES if file not in moved)  # all hits
     cluster.scale("varnish", 3)
     cluster.follow()
 

@@ -1,8 +1,8 @@
 """Runs the exporter: `python -m exporter`, in the image of the backend, which has the libraries.
 
-`COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU and memory are exported, separated by
-spaces. `OTLP`: a collector for traces, or nothing; `OTLP_HEADERS`: the headers that it requires;
-`TRACE_SLOW`: the time from which a request is always sent there.
+`COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU time and memory are exported, separated
+by spaces. `OTLP`: a collector for traces, or empty; `OTLP_HEADERS`: the headers that it requires;
+`TRACE_SLOW`: the time from which a request is always sent to it.
 """
 
 import fcntl
@@ -32,13 +32,13 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def seconds(text: str) -> float:
-    """300ms, 2s or 5m as seconds."""
+    """Return a time such as 300ms, 2s or 5m in seconds."""
     number = text.rstrip("ms")
     return int(number) * UNITS[text.removeprefix(number)]
 
 
 def main() -> None:
-    """Serve all metrics until the process is ended."""
+    """Serve all metrics until the process is terminated."""
     lock = os.open(SOCKETS / "lock", os.O_CREAT | os.O_WRONLY)  # never closed: nginx's log has one reader
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -47,7 +47,7 @@ def main() -> None:
     registry = CollectorRegistry()
     project, send = os.environ["COMPOSE_PROJECT_NAME"], None
     if collector := os.environ.get("OTLP"):
-        from .otlp import Sender, from_a_container  # which takes memory
+        from .otlp import Sender, from_a_container  # imported only if needed, because it takes memory
 
         slow = seconds(os.environ["TRACE_SLOW"])
         send = Sender(from_a_container(collector), project, slow, os.environ.get("OTLP_HEADERS", ""))
@@ -81,11 +81,11 @@ def main() -> None:
 
 
 def serve(metrics: Callable[..., Iterable[bytes]], traces: Traces) -> None:
-    """Answer `/traces` with the last ones, everything else with the metrics, for ever."""
+    """Answer `/traces` with the last traces, everything else with the metrics, forever."""
 
     class Silent(WSGIRequestHandler):
         def log_message(self, *_: Any) -> None:
-            """Log nothing: Prometheus asks each two seconds."""
+            """Log nothing: Prometheus scrapes every two seconds."""
 
     def app(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] != "/traces":

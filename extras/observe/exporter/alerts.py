@@ -1,4 +1,4 @@
-"""Prints the alerts that are on, one line each, for `make status`: `python -m exporter.alerts`."""
+"""Prints the active alerts, one line each, for `make status`: `python -m exporter.alerts`."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ URL = "http://prometheus:9090/api/v1/alerts"
 
 
 def main() -> int:
-    """Ask Prometheus; the exit code is 1 if an alert fires, or if Prometheus does not answer."""
+    """Ask Prometheus; return the exit code: 1 if an alert is firing, or if Prometheus does not answer."""
     try:
         with urlopen(URL, timeout=3) as response:
             body = json.load(response)
@@ -23,14 +23,14 @@ def main() -> int:
 
 
 def lines(body: dict[str, Any], now: float) -> list[str]:
-    """One line for each alert of the API's response, those that fire first, at `now` (seconds since 1970)."""
+    """Return a line for each alert in the response, firing ones first, at `now` (seconds since 1970)."""
     alerts = body["data"]["alerts"]
     alerts.sort(key=lambda alert: (alert["state"] != "firing", alert["activeAt"]))
     return [line(alert, now) for alert in alerts] or ["Alerts: none"]
 
 
 def line(alert: dict[str, Any], now: float) -> str:
-    """`Alert firing for 20 s: The backend does not answer (BackendDown)`."""
+    """Return `Alert firing for 20 s: The backend does not answer (BackendDown)`."""
     name = alert["labels"]["alertname"]
     seconds = now - datetime.fromisoformat(alert["activeAt"]).timestamp()
     return f"Alert {alert['state']} for {seconds:.0f} s: {alert['annotations'].get('summary', name)} ({name})"

@@ -1,7 +1,7 @@
 """nginx's connections, from its page `stub_status`.
 
-A thread of its own requests the page: while nginx is down, looking up its name may take longer than
-Prometheus waits for a scrape.
+A separate thread requests the page: while nginx is down, looking up its name may take longer than Prometheus
+waits for a scrape.
 https://nginx.org/en/docs/http/ngx_http_stub_status_module.html
 """
 
@@ -21,7 +21,7 @@ OLD = 3 * INTERVAL
 
 
 class Connections:
-    """The page at `url`, as nginx last sent it."""
+    """The page at `url`, as nginx last returned it."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -29,21 +29,21 @@ class Connections:
         self._at = float("-inf")
 
     def poll(self) -> None:
-        """Ask for the page, for ever."""
+        """Request the page again and again, forever."""
         while True:
             self.ask()
             time.sleep(INTERVAL)
 
     def ask(self) -> None:
-        """Ask for the page once; without a response, keep the last one, which grows old."""
+        """Request the page once; if there is no response, keep the last page, which becomes too old."""
         try:
             with urlopen(self._url, timeout=INTERVAL) as response:  # noqa: S310  # a setting
                 self._page, self._at = response.read(1000).decode("latin-1"), time.monotonic()
         except (OSError, ValueError):
-            pass  # `read` says that it is old
+            pass  # `read` reports the old page
 
     def read(self) -> list[Metric]:
-        """The connections now. Raise OSError without a recent page, ValueError for another page."""
+        """Return the connections now. Raise OSError without a recent page, ValueError for any other page."""
         if time.monotonic() - self._at > OLD:
             raise OSError(f"{self._url} does not answer")
         page = PAGE.fullmatch(self._page)

@@ -1,4 +1,4 @@
-"""A Unix socket that takes datagrams, such as log lines, from the other services."""
+"""A Unix socket that receives datagrams, such as log lines, from the other services."""
 
 import socket
 import sys
@@ -9,11 +9,11 @@ from pathlib import Path
 from prometheus_client.metrics_core import Metric
 
 LONGEST = 131_072  # bytes of a datagram: nginx's buffer (nginx/observe/stream.conf.template)
-PATIENCE = 5.0  # seconds without a datagram after which the socket is checked
+PATIENCE = 5.0  # seconds without a datagram, after which the socket is checked
 
 
 class Inbox:
-    """The socket at `path`; `take` gets each datagram."""
+    """The socket at `path`; `take` is called with each datagram."""
 
     def __init__(self, path: Path, take: Callable[[bytes], None]) -> None:
         self._path = path
@@ -21,13 +21,13 @@ class Inbox:
         self._listening = False
 
     def check(self) -> list[Metric]:
-        """No metric: what arrives is counted elsewhere. Raise OSError while nothing can be sent here."""
+        """Return no metric: the datagrams count elsewhere. Raise OSError while none can be received."""
         if not (self._listening and self._path.is_socket()):
             raise OSError(f"no socket {self._path}")
         return []
 
     def listen(self) -> None:
-        """Take what arrives, for ever."""
+        """Receive datagrams, forever."""
         while True:
             try:
                 self._receive()
@@ -36,8 +36,8 @@ class Inbox:
                 time.sleep(PATIENCE)
 
     def _receive(self) -> None:
-        """Take what arrives, until the path has gone or there is an OSError."""
-        self._path.unlink(missing_ok=True)  # left by the last run: a socket's file outlives its process
+        """Receive datagrams until the path has been removed or there is an OSError."""
+        self._path.unlink(missing_ok=True)  # the last run has left it: a socket's file outlives its process
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as inbox:
             inbox.bind(str(self._path))
             self._path.chmod(0o666)  # the senders run as other users

@@ -1,6 +1,6 @@
-"""Sends traces to a collector of OpenTelemetry, over HTTP.
+"""Sends traces to an OpenTelemetry collector, over HTTP.
 
-The SDK keeps up to 2,000 spans while the collector does not answer, and drops further ones.
+The SDK keeps up to 2,000 spans while the collector does not answer, and drops all further ones.
 https://opentelemetry.io/docs/specs/otlp/#otlphttp
 """
 
@@ -25,14 +25,14 @@ from logs.spans import Span
 from .traces import Trace
 
 QUEUE = 2000  # spans
-LONGEST = 3600.0  # seconds that a collector may ask to be left alone
+LONGEST = 3600.0  # the longest Retry-After of a collector that is obeyed, in seconds
 
 
 class Sender:
-    """Sends a trace if it was chosen at random, has failed, or took `slow` seconds, and counts what became of
-    it.
+    """Sends a trace if it was chosen at random, has failed, or took `slow` seconds; counts the spans that
+    were sent, and those that were not.
 
-    `headers`: NAME=VALUE, separated by commas, such as a token that the collector asks for.
+    `headers`: NAME=VALUE, separated by commas, such as a token that the collector requires.
     """
 
     def __init__(self, collector: str, project: str, slow: float, headers: str = "") -> None:
@@ -48,7 +48,7 @@ class Sender:
                 self._processor.on_end(span)
 
     def read(self) -> list[Metric]:
-        """How many spans the collector has taken, and how many it has not, by what it said."""
+        """Return the numbers of spans that the collector has accepted, or has not, by its response."""
         family = CounterMetricFamily("traces_spans", "Spans for the collector", labels=("outcome", "status"))
         for (outcome, status), count in self._exporter.outcomes.copy().items():
             family.add_metric((outcome, status), count)
@@ -56,7 +56,7 @@ class Sender:
 
 
 class Exporter(OTLPSpanExporter):
-    """Counts the spans by what became of them, and what the collector said last."""
+    """Counts spans by outcome and by the collector's last response."""
 
     def __init__(self, endpoint: str, headers: Mapping[str, str]) -> None:
         self._asked = Patient()
@@ -94,7 +94,7 @@ class Patient(requests.Session):
 
 
 def retry_after(text: str) -> float:
-    """Seconds, from a number or a date; 0 if it is neither."""
+    """Return the seconds in a number or a date; 0 if the text is neither."""
     try:
         seconds = float(text) if text.isdigit() else parsedate_to_datetime(text).timestamp() - time.time()
     except ValueError:
@@ -103,24 +103,24 @@ def retry_after(text: str) -> float:
 
 
 def endpoint(collector: str) -> str:
-    """Return the URL at which the collector takes traces."""
+    """Return the URL at which the collector receives traces."""
     return f"{collector.rstrip('/').removesuffix('/v1/traces')}/v1/traces"
 
 
 def from_a_container(collector: str) -> str:
-    """Return the collector's URL as the exporter reaches it: there `localhost` would be its own container."""
+    """Return the collector's URL for the exporter, whose `localhost` is its own container."""
     return re.sub(r"://(localhost|127\.[0-9.]+)(?=[:/]|$)", "://host.docker.internal", collector)
 
 
 def pairs(headers: str) -> Iterator[tuple[str, str]]:
-    """Return the names and values in OTLP_HEADERS."""
+    """Yield the names and values in OTLP_HEADERS."""
     for each in filter(None, headers.split(",")):
         name, _, value = each.partition("=")
         yield name.strip(), value.strip()
 
 
 def spans(trace: Trace, project: str) -> list[ReadableSpan]:
-    """Return a trace's spans as those of the SDK; the resource of each is its service."""
+    """Return a trace's spans as spans of the SDK; the resource of each is its service."""
     made: list[ReadableSpan] = []
 
     def context(id: str, is_remote: bool = False) -> SpanContext:

@@ -20,17 +20,17 @@ LINE = re.compile(
     rb" (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
-# Where a line begins: nginx hands several on as one datagram when this process has not kept up. (No URL in a
+# Where a line begins: nginx sends several lines as one datagram if this process has not kept up. (No URL in a
 # line has a space.)
 BEGINNING = re.compile(rb"(?=<190>\w{3} [ \d]\d [\d:]{8} (?:nginx|trace): )")
-# A row is one combination of labels. nginx makes a few hundred; the limit is for what another process sends.
+# A row is one combination of labels. nginx makes a few hundred; the limit is for other senders.
 MAX_ROWS = 2000
-SLOW = 0.1  # seconds from which a request leaves its ID as an exemplar
+SLOW = 0.1  # seconds; a request that takes longer leaves its ID as an exemplar
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)  # seconds
 
 
 def lines(datagram: bytes) -> list[bytes]:
-    """The lines of a datagram: one, or several."""
+    """Return the lines of a datagram: one or several."""
     return [line for line in BEGINNING.split(datagram) if line] or [datagram]
 
 
@@ -59,7 +59,7 @@ class Requests:
         self._rejected = Counter("nginx_log_lines_rejected", text, registry=registry)
 
     def count(self, datagram: bytes) -> None:
-        """Count one request or session; anything else is counted as rejected."""
+        """Count one request or session; count anything else as rejected."""
         line = LINE.fullmatch(datagram)
         labels = line and (line[1] or line[5])
         if not line or not labels:
@@ -74,8 +74,8 @@ class Requests:
         add(float(line[2] or 0), float(line[3] or 0), (line[4] or b"").decode())
 
     def _row(self, labels: list[str]) -> Callable[[float, float, str], None]:
-        """The function that counts the seconds and bytes of one more request, or one more session. A slow
-        request leaves its id, as an exemplar: https://prometheus.io/docs/specs/om/open_metrics_spec/#exemplars
+        """Return the function that counts one more request's seconds and bytes, or one more session. A slow
+        request leaves its ID, an exemplar: https://prometheus.io/docs/specs/om/open_metrics_spec/#exemplars
         """
         if len(labels) == 2:
             session = self._sessions.labels(*labels)

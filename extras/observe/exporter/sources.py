@@ -1,4 +1,4 @@
-"""The sources of metrics: one that is absent or sends nonsense leaves the others as they are."""
+"""The sources of metrics: if one is absent or sends nonsense, the others still work."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,14 +9,14 @@ from prometheus_client.registry import Collector
 
 
 class Sources(Collector):
-    """Source -> the function that reads it; an exception means that the source is down, or in part."""
+    """Source -> the function that reads it; an exception means that the source is down, or part of it."""
 
     def __init__(self, sources: Mapping[str, Callable[[], Iterable[Metric]]]) -> None:
         self._sources = sources
-        self._reason: dict[str, str] = {}  # why, for each source that is down
+        self._reason: dict[str, str] = {}  # the reason, for each source that is down
 
     def collect(self) -> Iterator[Metric]:
-        """All that the sources have now, and which of them are up."""
+        """Yield all present metrics of the sources, and which of them are up."""
         up = GaugeMetricFamily("observe_source_up", "1: this source has current figures", labels=["source"])
         for name, read in self._sources.items():
             reason = ""
@@ -29,7 +29,7 @@ class Sources(Collector):
         yield up
 
     def _report(self, name: str, reason: str) -> None:
-        """A line in the log when a source goes down or comes back, not at every scrape."""
+        """Write a line to the log when a source goes down or comes back, not at every scrape."""
         if bool(reason) != (name in self._reason):
             print(f"{name} is down: {reason}" if reason else f"{name} is up", file=sys.stderr, flush=True)
         if reason:

@@ -1,4 +1,4 @@
-"""Puts together what nginx, Varnish and the backend log of one request, as a tree of spans.
+"""Puts the log records of nginx, Varnish and the backend about one request together, as a tree of spans.
 
 nginx and the backend send a line for each request that was chosen at random, was slow or failed; varnishlog
 writes its records of such requests into a named pipe. They arrive in any order, so a request waits for a few
@@ -23,18 +23,18 @@ from logs.serverlogs import Line, backend_lines
 from logs.spans import Span, tree
 from logs.varnishlog import Request, requests
 
-HOLD = 5.0  # seconds from the first piece of a request until it is put together, ...
-LATE = 20.0  # ... if nginx has given up: Varnish goes on to wait (varnish/times.vcl), and logs when it ends
-MOST = 250  # failed requests that wait, and as many others; pieces of further ones are dropped
-PIECES = 50  # of one request
-SHOWN = 10  # of the slow requests, and as many of the failed ones, for the page
+HOLD = 5.0  # seconds from the first piece of a request until the request is put together, ...
+LATE = 20.0  # ... if nginx has given up: Varnish still waits (varnish/times.vcl), and logs at its end
+MOST = 250  # failed requests that wait, and as many others; pieces of further requests are dropped
+PIECES = 50  # pieces of one request
+SHOWN = 10  # slow requests that the page shows, and as many failed ones
 LONGEST = 5000  # lines of varnishlog that belong together
 PERIOD = 1.0  # seconds
 
 
 @dataclass
 class Trace:
-    """One request: nginx's line of it, and its spans."""
+    """One request: nginx's line about it, and its spans."""
 
     line: Line
     root: Span
@@ -49,20 +49,20 @@ class Trace:
 @dataclass
 class _Pieces:
     since: float
-    failed: bool  # by the first piece
+    failed: bool  # according to the first piece
     nginx: list[Line] = field(default_factory=list)
     varnish: list[Request] = field(default_factory=list)
     backend: list[Line] = field(default_factory=list)
 
     @property
     def patience(self) -> float:
-        """Seconds from the first piece until this is put together."""
+        """Seconds from the first piece until the request is put together."""
         given_up = any(line.answered == "nginx:error" for line in self.nginx)
         return LATE if given_up and not self.varnish else HOLD
 
 
 class Traces:
-    """The requests that wait, and the last slow and failed ones. `send` gets each that is put together."""
+    """The waiting requests, and the last slow and failed ones. `send` is called with each finished trace."""
 
     def __init__(
         self, send: Callable[[Trace], None] | None = None, clock: Callable[[], float] = time.monotonic
@@ -71,31 +71,31 @@ class Traces:
         self._clock = clock
         self._lock = Lock()
         self._waiting: dict[str, _Pieces] = {}  # in the order of their first pieces
-        self._places = {True: MOST, False: MOST}  # free ones, for failed requests and for others
+        self._places = {True: MOST, False: MOST}  # free places, for failed requests and for others
         self._shown: dict[str, deque[Trace]] = {kind: deque(maxlen=SHOWN) for kind in ("failed", "slow")}
         self._dropped = 0
 
     def nginx(self, text: bytes) -> None:
-        """A line in the format `traced` (nginx/observe/http.conf.template); anything else is dropped."""
+        """Take a line in the format `traced` (nginx/observe/http.conf.template); drop anything else."""
         with self._or_drop():
-            line = Line(**json.loads(text.decode(errors="replace")))  # nginx leaves bytes as they are
+            line = Line(**json.loads(text.decode(errors="replace")))  # nginx does not encode bytes
             self._add(line.id, lambda pieces: pieces.nginx, line)
 
     def backend(self, text: bytes) -> None:
-        """A line of the backend's log; anything else is dropped."""
+        """Take a line of the backend's log; drop anything else."""
         with self._or_drop():
             for line in backend_lines([text.decode(errors="replace")]):
                 self._add(line.id, lambda pieces: pieces.backend, line)
 
     def varnish(self, log: list[str]) -> None:
-        """One request, as varnishlog prints it; anything else is dropped."""
+        """Take one request, as varnishlog prints it; drop anything else."""
         with self._or_drop():
             for request in requests(log):
                 self._add(request.id, lambda pieces: pieces.varnish, request)
 
     @contextmanager
     def _or_drop(self) -> Iterator[None]:
-        """Count what cannot be read: anything may arrive, and these threads must go on."""
+        """Count unreadable data: anything may arrive, and these threads must continue."""
         try:
             yield
         except Exception:
@@ -117,7 +117,7 @@ class Traces:
                 self._dropped += 1
 
     def put_together(self) -> None:
-        """Take the requests that have waited for long enough; without a line of nginx they are dropped."""
+        """Put the requests together that have waited long enough; drop those without a line of nginx."""
         for trace in self._complete():
             if trace.line.traced in self._shown:
                 self._shown[trace.line.traced].append(trace)
@@ -143,23 +143,23 @@ class Traces:
         return complete
 
     def read(self) -> list[Metric]:
-        """How much was dropped."""
+        """Return the number of dropped pieces."""
         text = "Log lines of requests to trace, when too many waited, and what is no such line"
         return [CounterMetricFamily("traces_dropped", text, self._dropped)]
 
     def shown(self) -> bytes:
-        """The last failed and slow requests, as JSON, the newest first."""
+        """Return the last failed and slow requests, as JSON, the newest first."""
         shown = {kind: [trace.as_json() for trace in list(some)[::-1]] for kind, some in self._shown.items()}
         return json.dumps(shown).encode()
 
     def work(self) -> None:
-        """Put requests together, for ever."""
+        """Put requests together, forever."""
         while True:
             time.sleep(PERIOD)
             self.put_together()
 
     def follow(self, folder: Path) -> None:
-        """Read every named pipe of the folder, for ever; each is a Varnish's."""
+        """Read every named pipe in the folder, forever; each belongs to one Varnish."""
         known: set[Path] = set()
         while True:
             for pipe in folder.glob("*.pipe"):
@@ -180,7 +180,7 @@ class Traces:
 
 
 def groups(log: Iterable[str]) -> Iterator[list[str]]:
-    """The lines between empty lines; of a group that is too long, none."""
+    """Yield the lines between two empty lines; yield nothing for a group that is too long."""
     group: list[str] = []
     for line in log:
         if line.strip():

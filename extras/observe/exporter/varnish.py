@@ -1,6 +1,6 @@
-"""Varnish's counters, from the files that varnishstat.sh writes: NAME.json has those of the service NAME.
+"""Varnish's counters, from the files that varnishstat.sh writes: NAME.json is about the service NAME.
 
-Names are those of prometheus-varnish-exporter, so that dashboards made for it fit: MAIN.cache_hit is
+The names are those of prometheus-varnish-exporter, so that dashboards made for it work: MAIN.cache_hit is
 `varnish_main_cache_hit`, without `_total`. The exceptions:
 
     MAIN.sess_conn, MAIN.fetch_304   varnish_main_sessions{type="conn"}, varnish_main_fetch{type="304"}
@@ -8,7 +8,7 @@ Names are those of prometheus-varnish-exporter, so that dashboards made for it f
     VBE.VCL.NAME.happy               varnish_backend_happy{backend="NAME",vcl="VCL"}; its last bit, the last
                                      probe, is varnish_backend_up
 
-Locks and memory pools (LCK, MEMPOOL), two thirds of all, are left out.
+Locks and memory pools (LCK, MEMPOOL), two thirds of all counters, are left out.
 https://varnish-cache.org/docs/7.7/reference/varnishstat.html
 """
 
@@ -33,10 +33,10 @@ class Varnishes:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._progress: dict[str, tuple[float, float]] = {}  # service -> its uptime, and when that changed
+        self._progress: dict[str, tuple[float, float]] = {}  # service -> its uptime, and when it last changed
 
     def read(self) -> Iterator[Metric]:
-        """The counters of every Varnish that is up. Raise ValueError if one is not."""
+        """Yield the counters of every running Varnish. Raise ValueError if one is not running."""
         families: dict[str, Metric] = {}
         failed: list[str] = []
         for path in sorted(self._folder.glob("*.json")):
@@ -59,13 +59,13 @@ class Varnishes:
         self._check_progress(path.stem, float(report["counters"]["MAIN.uptime"]["value"]))
         for name, labels, help_text, flag, value in samples:
             if name not in families:
-                # Not a Counter, whose name would get the ending _total.
+                # Not a Counter, whose name would end in _total.
                 kind = GaugeMetricFamily if flag == "g" else UnknownMetricFamily
                 families[name] = kind(name, help_text)
             families[name].add_sample(name, {"service": path.stem, **labels}, value)
 
     def _check_progress(self, service: str, uptime: float) -> None:
-        """Raise ValueError if the uptime stands still: the memory of a killed varnishd can still be read."""
+        """Raise ValueError if the uptime stands still: the memory of a killed varnishd is still readable."""
         now = time.monotonic()
         before, since = self._progress.get(service, (-1.0, now))
         if uptime != before:
@@ -75,7 +75,7 @@ class Varnishes:
 
     @staticmethod
     def _samples(counters: dict[str, dict[str, str | int]]) -> Iterator[Sample]:
-        """Each counter as a sample. The flag is c for a counter, g for a gauge, b for a bitmap."""
+        """Yield each counter as a sample. The flag is c for a counter, g for a gauge, b for a bitmap."""
         for key, counter in counters.items():
             group, *middle, field = key.split(".")
             about = (str(counter["description"]), str(counter["flag"]), float(counter["value"]))

@@ -1,4 +1,4 @@
-"""The dashboards: only what the page can draw, and all that a reader needs."""
+"""The dashboards: they use only what the page can draw, and have all that a reader needs."""
 
 import json
 import re
@@ -21,8 +21,8 @@ PANELS = [
 ]
 every_panel = pytest.mark.parametrize("panel", PANELS)
 
-# What the page draws. A dictionary is an object with these keys ("?": optional) and no others; a list has
-# several of the same kind.
+# What the page can draw. A dictionary stands for an object with these keys ("?": optional) and no others; a
+# list stands for several objects of one kind.
 DASHBOARD: Json = {
     **dict.fromkeys(("uid", "title", "tags", "schemaVersion", "editable", "refresh"), ...),
     "time": {"from": ..., "to": ...},
@@ -66,7 +66,7 @@ WITHOUT_LESSON = {
 
 
 def differences(value: object, shape: object, where: str = "") -> list[str]:
-    """The parts of `value` that do not fit `shape`, in words."""
+    """Return the parts of `value` that do not fit `shape`, as text."""
     if shape is ...:
         return []
     if isinstance(shape, dict) and isinstance(value, dict):

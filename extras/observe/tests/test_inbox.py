@@ -1,4 +1,4 @@
-"""The socket for datagrams: other users may write to it, and it comes back."""
+"""The socket for datagrams: other users may write to it, and it is re-created if it is removed."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ def taken() -> list[bytes]:
 
 @pytest.fixture
 def inbox(tmp_path: Path, taken: list[bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Inbox]:
-    """The inbox, at a path where there was a file before."""
+    """Yield the inbox, at a path where there was a file before."""
     monkeypatch.setattr("extras.observe.exporter.inbox.PATIENCE", 0.1)
     path = tmp_path / "nginx.sock"
     inbox = Inbox(path, taken.append)
@@ -31,7 +31,7 @@ def inbox(tmp_path: Path, taken: list[bytes], monkeypatch: pytest.MonkeyPatch) -
     wait_until(path.is_socket)
     yield inbox
     path.unlink()
-    path.mkdir()  # nothing can listen here any more
+    path.mkdir()  # now nothing can listen here
 
 
 def send(path: Path, *datagrams: bytes) -> None:

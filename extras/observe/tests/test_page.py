@@ -1,4 +1,4 @@
-"""The page in a real browser, on a fake Prometheus: what it shows, how it fails, what it does not request."""
+"""The page in a real browser, with a fake Prometheus: its contents, its faults, its requests."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tests.support.origin import Origin, Request, response
 from tests.support.wait import wait_until
 
 PAGE = Path(__file__).parents[1] / "page"
-POLICY = "default-src 'self'; frame-ancestors 'none'"  # without 'unsafe-inline': the page needs none
+POLICY = "default-src 'self'; frame-ancestors 'none'"  # without 'unsafe-inline', which the page does not need
 DASHBOARDS = {path.stem: json.loads(path.read_text()) for path in sorted((PAGE / "dashboards").iterdir())}
 EXPRESSIONS = {panel["title"]: panel["targets"][0]["expr"] for panel in DASHBOARDS["stack"]["panels"]}
 FAILED = EXPRESSIONS["Failed requests"]
@@ -29,10 +29,10 @@ Series = list[tuple[dict[str, str], float]]  # labels and a value
 
 
 class FakePrometheus(Origin):
-    """Prometheus' API with made-up figures; a fault's state and the page at /user/, as nginx sends them."""
+    """Prometheus' API with made-up figures; a fault's state and the page at /user/, as nginx serves them."""
 
     def __init__(self) -> None:
-        self.figures: dict[str, Series] = {}  # expression -> its series; any other one has a 1
+        self.figures: dict[str, Series] = {}  # expression -> its series; any other expression has a 1
         self.alerts: list[dict[str, Any]] = []
         self.exemplars: Series = []
         self.note: dict[str, Any] = {}  # the state of a fault
@@ -45,7 +45,7 @@ class FakePrometheus(Origin):
         self.url = f"http://{self.address}/user/"
 
     def alert(self, name: str, state: str, **annotations: str) -> None:
-        """Add an alert; state: pending or firing."""
+        """Add an alert whose state is pending or firing."""
         self.alerts.append({"state": state, "labels": {"alertname": name}, "annotations": annotations})
 
     def _respond(self, request: Request) -> bytes:
@@ -67,7 +67,7 @@ class FakePrometheus(Origin):
         return response(file.read_bytes(), content_type=kind, content_security_policy=POLICY)
 
     def _data(self, path: str, query: dict[str, str]) -> object:
-        """The API's response to one request, without the envelope."""
+        """Return the API's response to one request, without the envelope."""
         if path == "alerts":
             return {"alerts": self.alerts}
         if path == "query_exemplars":
@@ -101,19 +101,19 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
 
 
 def panel(page: Page, title: str) -> Locator:
-    """The panel with that heading."""
+    """Return the panel with that heading."""
     return page.get_by_role("region", name=title, exact=True)
 
 
 def let_pass(page: Page, rounds: int = 1) -> None:
-    """Move the page's clock on by so many rounds of `PERIOD` (dashboard.js)."""
+    """Advance the page's clock by so many rounds of `PERIOD` (dashboard.js)."""
     page.wait_for_timeout(100)  # let the responses to its last requests arrive
     page.clock.run_for(2000 * rounds)
     page.wait_for_timeout(100)
 
 
 def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
-    """The number of requests, once no more arrive."""
+    """Return the number of requests, once no more arrive."""
     before = -1
     while len(prometheus.requests) != before:
         before = len(prometheus.requests)
@@ -168,7 +168,7 @@ def test_every_dashboard_is_drawn_on_screens_of_all_sizes(
         heights = "all => all.map(a => a.getBoundingClientRect().height)"
         assert min(page.eval_on_selector_all(".note a, #alerts a", heights)) >= 24
     assert unreadable(page) == []
-    # When other tests start a container, Chromium drops what it is loading; the page asks again.
+    # When other tests start a container, Chromium drops unfinished requests; the page repeats them.
     assert [text for text in complaints if "ERR_NETWORK_CHANGED" not in text] == []
 
 
@@ -199,7 +199,7 @@ def test_the_alerts_and_what_was_broken_on_purpose_are_at_the_top_in_words(
     prometheus.note["mended"] = now
     let_pass(page)
     expect(status).to_have_text(re.compile(r"^Broken on purpose at \S+, and mended: Varnish hangs"))
-    let_pass(page, rounds=151)  # five minutes: no chart shows the fault any more
+    let_pass(page, rounds=151)  # five minutes, after which no chart shows the fault
     expect(status).to_have_text("All is well.")
     assert complaints == []
 
@@ -243,7 +243,7 @@ def span(name: str, began: float, ended: float, *below: object, **more: object) 
 
 
 def trace(id: str, status: int, root: object) -> dict[str, Any]:
-    """A request as the exporter has it."""
+    """Return a request in the exporter's form."""
     title = f"GET localhost/{HOSTILE}"
     return {"id": f"{id}-1", "trace": id, "title": title, "status": status, "root": root}
 
@@ -306,7 +306,7 @@ def test_a_range_and_a_dashboard_are_chosen_by_keyboard(page: Page, prometheus: 
     for key in ["Tab"] * 6 + ["Enter"]:
         page.keyboard.press(key)
     expect(page).to_have_url(re.compile("minutes=30"))
-    expect(page.get_by_role("status")).to_have_text("All is well.")  # on the new page
+    expect(page.get_by_role("status")).to_have_text("All is well.")  # as the new page says
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")

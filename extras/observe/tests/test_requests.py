@@ -1,4 +1,4 @@
-"""nginx's datagrams: each is counted once, and nothing else that arrives is."""
+"""nginx's datagrams: each is counted once; no other datagram is counted."""
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,7 +12,7 @@ SESSION = b"<190>Nov  3 21:44:00 nginx: 3000 200"
 
 
 class Counted:
-    """The counters, and their registry as Prometheus would read it."""
+    """The counters, and their registry in the form that Prometheus reads."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""The other sources: their figures, and what is left when one is absent or sends nonsense."""
+"""The other sources: their figures, and those that remain if a source is absent or sends nonsense."""
 
 import json
 import os
@@ -21,18 +21,18 @@ from tests.support.origin import Origin, Request, response
 
 FIXTURE = (
     Path(__file__).parent / "fixtures" / "varnishstat.json"
-)  # of Varnish 7, with two VCLs and a sick backend
+)  # from Varnish 7, with two VCLs and a sick backend
 PAGE = (
     "Active connections: 5 \nserver accepts handled requests\n 20 19 31 \nReading: 1 Writing: 2 Waiting: 2 \n"
 )
 
 
 def scrape(source: Callable[[], object]) -> dict[str, float]:
-    """All samples; `up` is 0 if the source is down."""
+    """Return all samples; `up` is 0 if the source is down."""
     registry = CollectorRegistry()
     registry.register(Sources({"it": source}))  # type: ignore[dict-item]
     openmetrics, _ = choose_encoder("application/openmetrics-text")
-    assert openmetrics(registry).endswith(b"# EOF\n")  # the format that Prometheus prefers
+    assert openmetrics(registry).endswith(b"# EOF\n")  # in the format that Prometheus prefers
 
     def key(name: str, labels: dict[str, str]) -> str:
         if name == "observe_source_up":
@@ -52,7 +52,7 @@ def test_a_source_that_fails_takes_nothing_from_the_others(capsys: pytest.Captur
         generate_latest(registry)
     assert registry.get_sample_value("observe_source_up", {"source": "bad"}) == 0
     assert registry.get_sample_value("observe_source_up", {"source": "good"}) == 1
-    assert capsys.readouterr().err == "bad is down: KeyError: 'gone'\n"  # once
+    assert capsys.readouterr().err == "bad is down: KeyError: 'gone'\n"  # printed once
 
 
 # --- nginx's connections
@@ -134,7 +134,7 @@ def test_several_varnishes_and_one_of_them_ends(tmp_path: Path) -> None:
 def test_a_killed_varnish_whose_memory_can_still_be_read_is_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """varnishstat goes on printing its last counters, with the uptime of the moment it was killed."""
+    """varnishstat still prints the last counters, with the uptime at which Varnish was killed."""
     report = json.loads(FIXTURE.read_text())
     path = tmp_path / "varnish.json"
     source = Varnishes(tmp_path)
@@ -145,7 +145,7 @@ def test_a_killed_varnish_whose_memory_can_still_be_read_is_down(
     clock.monotonic = lambda: varnish.OLD + 1
     path.write_text(json.dumps(report))
     assert scrape(source.read) == {"up": 0}
-    report["counters"]["MAIN.uptime"]["value"] = 1  # it has started again
+    report["counters"]["MAIN.uptime"]["value"] = 1  # Varnish has started again
     path.write_text(json.dumps(report))
     assert scrape(source.read)["up"] == 1
 
@@ -174,9 +174,9 @@ def groups_1(root: Path) -> None:
     files = {
         "cpuacct/x-nginx.slice/cpuacct.usage": "2500000000\n",
         "cpuacct/x-nginx.slice/container/cgroup.procs": "1\n",
-        "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # its container has ended
+        "cpuacct/x-varnish.slice/cpuacct.usage": "9\n",  # a group whose container has ended
         "cpuacct/x-test-nginx.slice/cpuacct.usage": "9\n",
-        "memory/docker/a/x-nginx.slice/memory.usage_in_bytes": "9\n",  # of an engine that was killed
+        "memory/docker/a/x-nginx.slice/memory.usage_in_bytes": "9\n",  # a group of an engine that was killed
         "memory/docker/z/x-nginx.slice/memory.usage_in_bytes": "9\n",
         "memory/docker/abc/x-nginx.slice/memory.usage_in_bytes": "5000\n",
         "memory/docker/abc/x-nginx.slice/container/cgroup.procs": "1\n",
@@ -241,7 +241,7 @@ def test_a_service_that_ends_or_starts_later(
     source = Services("x", ["nginx", "varnish"], root, proc)
     assert scrape(source.read) == {**MACHINE, "up": 0}
     groups_2(root)
-    assert scrape(source.read)["up"] == 0  # searching takes time: not at every scrape
+    assert scrape(source.read)["up"] == 0  # searching takes time, so not every scrape searches
     monkeypatch.setattr(services, "SEARCH", 0)
     assert scrape(source.read) == {**MACHINE, **NGINX, "up": 1}
     monkeypatch.undo()

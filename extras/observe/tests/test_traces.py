@@ -1,4 +1,4 @@
-"""What is put together of one request, what is shown, what goes to a collector, and that nothing grows."""
+"""Traces: putting a request together, showing it, sending it to a collector; and that nothing grows."""
 
 import json
 import os
@@ -68,7 +68,7 @@ BACKEND = {
 
 
 class Made:
-    """The traces, on a clock that stands still."""
+    """The traces, with a clock that stands still."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -79,7 +79,7 @@ class Made:
         self.traces.nginx(json.dumps(NGINX | fields).encode())
 
     def complete(self) -> list[Trace]:
-        """Let the time pass; return what was put together by then."""
+        """Let the time pass; return the requests that were put together by then."""
         self.now += HOLD
         self.traces.put_together()
         done, self.sent[:] = list(self.sent), []
@@ -147,13 +147,13 @@ def test_what_is_no_line_is_dropped(made: Made, text: bytes) -> None:
     assert made.dropped > 0
     assert made.complete() == []
 
-    made.nginx()  # then records of Varnish without times, of which no tree can be made
+    made.nginx()  # then records of Varnish without times, from which no tree can be made
     made.traces.varnish([line for line in VARNISH.splitlines() if "Timestamp" not in line])
     assert made.complete() == []
 
 
 def test_what_varnish_refuses_is_a_trace_too(made: Made) -> None:
-    """No subroutine of the VCL has run."""
+    """No subroutine of the VCL runs for it."""
     made.nginx(status=400, url="/\udcff", answered="varnish:refused")
     made.traces.varnish([line for line in VARNISH.splitlines()[:-5] if "VCL_call" not in line])
     [trace] = made.complete()
@@ -163,7 +163,7 @@ def test_what_varnish_refuses_is_a_trace_too(made: Made) -> None:
 
 
 def test_varnish_may_wait_for_longer_than_nginx(made: Made) -> None:
-    """nginx gives up after two seconds; Varnish's records come when its fetch has ended."""
+    """nginx gives up after two seconds; Varnish's records come when its fetch ends."""
     made.nginx(status=503, traced="failed", answered="nginx:error")
     assert made.complete() == []
     made.now += LATE / 2
@@ -190,7 +190,7 @@ def test_too_many_requests_cost_no_memory(made: Made) -> None:
 
 
 def test_a_flood_of_failed_requests_leaves_places_for_others(made: Made) -> None:
-    for _ in range(2):  # the second time, in places that were given back
+    for _ in range(2):  # the second time, in places that have become free again
         for number in range(MOST + 7):
             made.nginx(id=f"{number:032x}", status=503, traced="failed")
         made.nginx()
@@ -262,7 +262,7 @@ def test_a_collector_gets_the_tree(made: Made, collector: Collector) -> None:
 def test_what_is_sent(made: Made, collector: Collector, fields: dict[str, object], sent: bool) -> None:
     made.traces = Traces(Sender(f"http://{collector.address}", "stack", slow=1.0), clock=lambda: made.now)
     made.nginx(**fields)
-    made.nginx(id="f" * 32, flags="01")  # sent for certain, and last
+    made.nginx(id="f" * 32, flags="01")  # certain to be sent, and sent last
     made.complete()
     wait_until(lambda: collector.spans("f" * 32))
     assert bool(collector.spans(ID)) == sent
@@ -277,7 +277,7 @@ def test_a_collector_that_is_away_delays_nothing(made: Made, collector: Collecto
     began = time.monotonic()
     for _ in range(2 * QUEUE):
         send(trace)
-        assert time.monotonic() - began < 60  # each attempt to reach it may take five seconds
+        assert time.monotonic() - began < 60  # each attempt to connect may take five seconds
 
 
 def test_a_collector_that_refuses_is_counted_and_asked_when_it_says(made: Made, collector: Collector) -> None:

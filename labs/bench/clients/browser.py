@@ -1,7 +1,7 @@
 """A browser as a server sees it: six kept connections and an empty cache.
 
-Every page load requests the same URLs and checks nothing but the status and the length, so that the cost of
-the requests stays small beside the cost of the responses.
+Every page load requests the same URLs, and only the status and the length are checked, so that requests stay
+cheap compared with responses.
 """
 
 import asyncio
@@ -11,21 +11,21 @@ from contextlib import closing
 
 from labs.bench.clients.link import LateWriter
 
-CONNECTIONS = 6  # to one server, as browsers do over HTTP/1.1
+CONNECTIONS = 6  # to one server: the limit of browsers over HTTP/1.1
 Connect = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter | LateWriter]]]
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked\r\n", re.IGNORECASE)
-# The files of the same server that a browser fetches for a page. The links of <a> have no such ending.
+# The files on the same server that a browser fetches for a page. No link of an <a> has such an ending.
 FILES = re.compile(r'(?:href|src)="(/[^"]+\.(?:css|js|svg|png|jpg|gif|mp3|swf))"')
 
 
 class BadResponse(Exception):
-    """The server's response is not a 200, or has no length."""
+    """The response is not a 200, or has no length."""
 
 
 class Closed(EOFError):
-    """The server has closed a kept connection, which a browser replaces: over a slow link it is idle for the
-    server long before the client has read everything. https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
+    """The server has closed a kept connection, which a browser replaces: over a slow link, the server sees it
+    idle long before the client has read everything. https://www.rfc-editor.org/rfc/rfc9112#section-9.3.1
     """
 
 
@@ -38,10 +38,10 @@ class Connection:
         self._reader = reader
         self._writer = writer
         self._host = host
-        self._used = False  # a response has come over it
+        self._used = False  # whether a response has come over it
 
     async def get(self, path: str, compressed: bool = True) -> bytes:
-        """The body of a path, as sent. Raise OSError, EOFError or BadResponse."""
+        """Return the body of a path, as sent. Raise OSError, EOFError or BadResponse."""
         encoding = "gzip" if compressed else "identity"
         self._writer.write(
             f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\nAccept-Encoding: {encoding}\r\n\r\n".encode()
@@ -69,7 +69,7 @@ class Connection:
         return body
 
     def reopen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:
-        """Go on with a new connection."""
+        """Continue with a new connection."""
         self.close()
         self._reader, self._writer, self._used = reader, writer, False
 
@@ -79,9 +79,9 @@ class Connection:
 
 
 class Browser:
-    """A new visitor at each `load_stage`; `files` are the paths that the stage's page refers to.
+    """A new visitor at each `load_stage`; `files` are the paths of the stage page's files.
 
-    `connect` opens a connection: asyncio's function, or that of a Link.
+    `connect` opens a connection: asyncio's function, or a Link's.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Browser:
         self.received = 0  # bytes of all bodies
 
     async def read_page(self) -> None:
-        """Read once which files the page refers to: they are the same for every visitor."""
+        """Read the page once to learn its files, which are the same for every visitor."""
         with closing(await self._connect()) as connection:
             html = (await connection.get(self._page, compressed=False)).decode()
         self.files = list(dict.fromkeys(FILES.findall(html)))
@@ -103,7 +103,7 @@ class Browser:
             raise BadResponse(f"{self._page} refers to no files")
 
     async def load_stage(self) -> None:
-        """The page; then the visitor's key and the page's files, over six connections."""
+        """Load the page; then the visitor's key and the page's files, over six connections."""
         with closing(await self._connect()) as first:
             await self._fetch(first, iter([self._page]))
             # All connections share one list: each takes the next path when it is idle.
@@ -114,7 +114,7 @@ class Browser:
                     connections.create_task(self._fetch_beside(wanted))
 
     async def visit(self, seconds: float) -> str:
-        """Load the stage within this time; returns why it failed, or an empty text."""
+        """Load the stage within this time; return why that failed, or an empty string."""
         failure = ""
         try:
             async with asyncio.timeout(seconds):

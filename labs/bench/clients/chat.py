@@ -5,9 +5,9 @@
         "stage": {"address": "nginx", "port": 17230, "proxied": true, "stage": "demo"},
         "speakers": 10, "lines_per_second": 100, "seconds": 15, "page_loads_per_second": 6}'
 
-The page loads are a separate process with a lower priority: their computing must not delay the speakers.
-Reports the milliseconds of each line, the report of page_loads.py (null without page loads), and the CPU of
-the speakers.
+The page loads run in a separate process with a lower priority: their CPU use must not delay the speakers.
+Reports the milliseconds of each line, the report of page_loads.py (null without page loads), and the
+speakers' CPU time.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ import uvloop
 from labs.bench.clients.speakers import Speakers
 
 LEAD = 2.0  # seconds of page loads before the first line
-TAIL = 0.5  # and after the last one
+TAIL = 0.5  # seconds of page loads after the last line
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     loads = await start_page_loads(settings) if settings["page_loads_per_second"] else None
     try:
         async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
@@ -45,7 +45,7 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 async def start_page_loads(settings: dict[str, Any]) -> asyncio.subprocess.Process:
-    """Start the page loads; they last as long as the speakers will talk."""
+    """Start the page loads, which last as long as the speakers will talk."""
     loads = settings["web"] | {
         "page_loads_per_second": settings["page_loads_per_second"],
         "seconds": LEAD + settings["seconds"] + TAIL,
@@ -55,7 +55,7 @@ async def start_page_loads(settings: dict[str, Any]) -> asyncio.subprocess.Proce
 
 
 async def report_of(loads: asyncio.subprocess.Process) -> Any:
-    """The report of the page loads, once the last has finished; if they failed, exit with their status."""
+    """Return the report of the page loads, after the last one; if they failed, exit with their status."""
     printed, _ = await loads.communicate()
     if loads.returncode:
         sys.exit(loads.returncode)

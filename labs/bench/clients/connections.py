@@ -4,7 +4,7 @@
         "path": "/favicon.ico", "closes": "client", "seconds": 4}'
 
 The side that closes first ("client" or "server") keeps the pair of addresses and ports for a minute, in the
-state TIME_WAIT. Reports the connections, the seconds, and how often no port was free.
+state TIME_WAIT. Reports the number of connections, the seconds, and how often no port was free.
 """
 
 import errno
@@ -19,7 +19,7 @@ HEAD_END = b"\r\n\r\n"
 
 
 def request(settings: dict[str, Any]) -> None:
-    """One request over a new connection. Raise OSError, or ValueError if the response is not a 2xx."""
+    """Make one request over a new connection. Raise OSError, or ValueError if the response is not a 2xx."""
     server_closes = settings["closes"] == "server"
     asked = f"HEAD {settings['path']} HTTP/1.1\r\nHost: {settings['host']}\r\n"
     with socket.create_connection((settings["address"], settings["port"]), timeout=10) as connection:
@@ -34,8 +34,8 @@ def request(settings: dict[str, Any]) -> None:
 
 
 def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
-    # A name's lookup would need ports too.
+    """Run with these settings; return the report."""
+    # Resolved once: each lookup of the name would need a port, too.
     settings = {**settings, "address": socket.gethostbyname(settings["address"])}
     done = without_port = 0
     begin = time.perf_counter()

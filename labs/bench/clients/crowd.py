@@ -3,8 +3,8 @@
     python3 -m labs.bench.clients.crowd '{"host": "upstage.localhost", "address": "nginx", "port": 8000,
         "path": "/stages/demo", "clients": 200}'
 
-Every client connects first; then all requests are sent, before any response is read. Reports how many
-responses had which status, and the milliseconds from the requests to the end of the first and of the last
+Every client connects first; then all requests are sent, before any response is read. Reports the number of
+responses with each status, and the milliseconds from the requests to the end of the first and of the last
 response.
 """
 
@@ -23,7 +23,7 @@ TIMEOUT = 10.0  # seconds for a response
 
 
 async def status(reader: asyncio.StreamReader) -> str:
-    """Read a response until the server closes the connection; returns its status."""
+    """Read a response until the server closes the connection; return its status."""
     response = b""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(TIMEOUT):
@@ -33,7 +33,7 @@ async def status(reader: asyncio.StreamReader) -> str:
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     request = (
         f"GET {settings['path']} HTTP/1.1\r\nHost: {settings['host']}\r\n"
         "Accept-Encoding: gzip\r\nConnection: close\r\n\r\n"

@@ -1,11 +1,11 @@
-"""Runs a command whose connections to a server take a given time, as if the server were far away.
+"""Runs a command with a given round trip to a server, as if the server were far away.
 
     python3 -m labs.bench.clients.distance '{"address": "tls-nginx", "port": 8443, "round_trip": 100,
         "command": ["curl", "https://localhost:8443/"]}'
 
-The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; everything arrives half a
-round trip (milliseconds) after it was sent. Over TCP, link.py adds the delays that loopback does not have:
-handshake and slow start.
+The command reaches the server as 127.0.0.1, at the same port, over TCP and UDP; all data arrive half a round
+trip (milliseconds) after they were sent. Over TCP, link.py adds the delays that loopback does not have: those
+of the handshake and of slow start.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from labs.bench.clients.link import PIECE, LateWriter, Link
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter | LateWriter) -> None:
-    """One direction of a connection, until its end."""
+    """Copy one direction of a connection, until its end."""
     with suppress(ConnectionError):
         while data := await reader.read(PIECE):
             writer.write(data)
@@ -32,24 +32,24 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter | Late
 async def tcp(
     settings: dict[str, Any], client: asyncio.StreamReader, to_client: asyncio.StreamWriter
 ) -> None:
-    """One connection."""
+    """Relay one connection."""
     server, to_server = await Link(settings["round_trip"]).connect(settings["address"], settings["port"])
     await asyncio.gather(copy(client, to_server), copy(server, to_client))
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """Passes each datagram and its sender on to a function."""
+    """Passes each datagram and its sender to a function."""
 
     def __init__(self, receive: Callable[[bytes, Any], None]) -> None:
         self._receive = receive
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Pass it on."""
+        """Pass the datagram on."""
         self._receive(data, addr)
 
 
 async def udp(settings: dict[str, Any], here: tuple[str, int]) -> None:
-    """Pass on datagrams half a round trip late; each client has its own socket towards the server."""
+    """Relay datagrams, half a round trip late; each client has its own socket to the server."""
     loop, delay = asyncio.get_running_loop(), settings["round_trip"] / 2000
     server = settings["address"], settings["port"]
     opening: dict[Any, asyncio.Task[asyncio.DatagramTransport]] = {}
@@ -70,7 +70,7 @@ async def udp(settings: dict[str, Any], here: tuple[str, int]) -> None:
 
 
 async def main(settings: dict[str, Any]) -> int:
-    """Run the command; returns its exit code."""
+    """Relay TCP and UDP to the server while the command runs; return its exit code."""
     here = "127.0.0.1", settings["port"]
     await asyncio.start_server(partial(tcp, settings), *here)
     await udp(settings, here)

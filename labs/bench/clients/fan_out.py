@@ -2,9 +2,9 @@
 
     python -m labs.bench.clients.fan_out '{"listeners": 1000, "stalled": 0, "seconds": 10}'
 
-Runs in the backend's container and starts a fresh server on loopback for each measurement, so that no memory
-of an earlier one counts. Listeners other than the sampled ones do not read during the measurement: the
-kernel's buffers hold what is sent to them, and the generator uses little CPU.
+Runs in the backend's container and starts a new server on loopback for each measurement, so that memory of an
+earlier one does not count. Listeners that are not sampled do not read during the measurement: the kernel's
+buffers hold the data sent to them, and the generator uses little CPU.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from labs.bench.percentile import percentile
 
 SAMPLED = 20  # listeners whose delay is measured
 RATE = 20  # lines a second
-LATEST = 20  # seconds that the last line may take
+LATEST = 20  # seconds in which the last line must arrive
 PAUSE = 0.5  # seconds for the server to become idle before a measurement
 
 
@@ -41,11 +41,11 @@ class Client:
         self.rest = b""
 
     def join(self) -> None:
-        """Ask to join the demo stage, without reading the reply."""
+        """Request to join the demo stage, without reading the reply."""
         self.socket.sendall(b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\nstage_ID=demo&mode=JOIN\0")
 
     def until(self, wanted: bytes) -> None:
-        """Read up to a frame that contains these bytes; TimeoutError after 60 s of silence."""
+        """Read up to a frame that contains these bytes; raise TimeoutError after 60 s of silence."""
         while wanted not in self.rest:
             data = self.socket.recv(1 << 18)
             if not data:
@@ -59,12 +59,12 @@ class Client:
 
 @contextmanager
 def server() -> Iterator[tuple[int, int]]:
-    """A fresh server; yields the port of its stage socket and its process ID."""
+    """Start a new server; yield the port of its stage socket, and its process ID."""
     probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     web, stage, metrics = (probe.getsockname()[1] for probe in probes)
     for probe in probes:
         probe.close()
-    # The container's own server uses the sockets and ports that its UPSTAGE_ variables name.
+    # The container's own server uses the sockets and ports in its UPSTAGE_ variables.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("UPSTAGE_")}
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
@@ -76,7 +76,7 @@ def server() -> Iterator[tuple[int, int]]:
                 "UPSTAGE_WEB_ENDPOINT": f"tcp:{web}:interface=127.0.0.1",
                 "UPSTAGE_METRICS_ENDPOINT": f"tcp:{metrics}:interface=127.0.0.1",
                 "UPSTAGE_FESTIVAL": "off",
-                "UPSTAGE_CONNECTIONS_PER_ADDRESS": "100000",  # all listeners have this one address
+                "UPSTAGE_CONNECTIONS_PER_ADDRESS": "100000",  # all listeners have one address
                 "UPSTAGE_STAGE_ENDPOINT": f"haproxy:tcp:{stage}:interface=127.0.0.1:backlog=1024",
             },
             stdout=subprocess.DEVNULL,
@@ -94,13 +94,13 @@ def server() -> Iterator[tuple[int, int]]:
 
 
 def memory(pid: int) -> int:
-    """Resident memory of a process, bytes."""
+    """Return the resident memory of a process, in bytes."""
     pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
     return int(pages) * resource.getpagesize()
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process so far: utime and stime of proc(5)."""
+    """Return the CPU time of a process so far: utime and stime of proc(5)."""
     utime, stime = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return (int(utime) + int(stime)) / os.sysconf("SC_CLK_TCK")
 
@@ -116,7 +116,7 @@ def audience(port: int, size: int) -> list[Client]:
 
 
 async def delays(port: int, listeners: list[Client], seconds: float) -> list[float]:
-    """Say RATE lines a second; the milliseconds until each sampled listener has received each line."""
+    """Say RATE lines a second; return the milliseconds until each sampled listener received each line."""
     loop = asyncio.get_running_loop()
     found: list[float] = []
 
@@ -157,11 +157,11 @@ def stall(port: int) -> Client:
     for number in range(4000):
         speakers[number % 20].say("x" * 100)
         time.sleep(0.003)
-    return stalled  # kept by the caller: without a reference the connection would close
+    return stalled  # the caller keeps it: without a reference, the connection would be closed
 
 
 def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
-    """The delay of a line to `size` listeners, the time until all have joined, and the memory of each."""
+    """Return the delay of a line to `size` listeners, the time until all joined, and the memory of each."""
     with server() as (port, pid):
         audience(port, 5)
         before = memory(pid)

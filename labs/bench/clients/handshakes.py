@@ -1,13 +1,13 @@
-"""TLS handshakes, one connection after another, in as many processes as given.
+"""TLS handshakes, one connection after another, in a given number of processes.
 
     python3 -m labs.bench.clients.handshakes '{"address": "tls-nginx", "port": 8443, "version": "TLSv1.3",
         "ciphers": "", "resumed": false, "processes": 3, "seconds": 4}'
 
-A resumed handshake continues the session of an earlier connection, which a process opens before the clock
-starts. `ciphers`, for TLS 1.2, are those that the client offers; empty for OpenSSL's own list. Which key
-exchanges it offers is in the configuration file that the environment variable OPENSSL_CONF names.
+A resumed handshake continues the session of an earlier connection, which each process opens before the clock
+starts. `ciphers`, for TLS 1.2, are the ciphers that the client offers; empty for OpenSSL's own list. The key
+exchanges that it offers are in the configuration file named by the environment variable OPENSSL_CONF.
 
-Reports the number of handshakes, how many of them were resumed, what the last one negotiated, and the CPU
+Reports the number of handshakes, the number of resumed ones, the parameters of the last one, and the CPU
 seconds of this program.
 """
 
@@ -22,7 +22,7 @@ from typing import Any
 
 
 def context(settings: dict[str, Any]) -> ssl.SSLContext:
-    """A client that speaks one version and does not check who the server is."""
+    """Return the context of a client that speaks one version and does not check the server's identity."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname = False
     made.verify_mode = ssl.CERT_NONE
@@ -36,13 +36,13 @@ def context(settings: dict[str, Any]) -> ssl.SSLContext:
 def connect(
     client: ssl.SSLContext, settings: dict[str, Any], session: ssl.SSLSession | None = None
 ) -> ssl.SSLSocket:
-    """A connection after its handshake."""
+    """Return a connection after its handshake."""
     plain = socket.create_connection((settings["address"], settings["port"]), timeout=10)
     return client.wrap_socket(plain, session=session)
 
 
 def session_of(client: ssl.SSLContext, settings: dict[str, Any]) -> ssl.SSLSession | None:
-    """A session to resume. In TLS 1.3 the server sends it after the handshake, before the response."""
+    """Return a session to resume. In TLS 1.3 the server sends it after the handshake, before the response."""
     with connect(client, settings) as connection:
         connection.sendall(b"HEAD / HTTP/1.0\r\n\r\n")
         while connection.recv(4096):
@@ -51,7 +51,7 @@ def session_of(client: ssl.SSLContext, settings: dict[str, Any]) -> ssl.SSLSessi
 
 
 def shake(settings: dict[str, Any]) -> dict[str, Any]:
-    """Handshakes until the time is over."""
+    """Make handshakes until the time is over."""
     client = context(settings)
     session = session_of(client, settings) if settings["resumed"] else None
     done = resumed = 0
@@ -70,7 +70,7 @@ def shake(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     with multiprocessing.Pool(settings["processes"]) as pool:
         reports = pool.map(shake, [settings] * settings["processes"], chunksize=1)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

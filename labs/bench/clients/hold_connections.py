@@ -5,17 +5,17 @@
 
 First, every client connects and sends one request: its response proves that the server has accepted the
 connection, which otherwise could be waiting in the kernel's queue. After `pause` seconds without a request,
-each client sends one request in `every` seconds, `rounds` times, evenly spread over time and independent of
-earlier responses (an open loop): the time of a response counts from the moment at which its request was due,
-to avoid coordinated omission.
+each client sends one request every `every` seconds, `rounds` times, evenly spread over time and independent
+of earlier responses (an open loop): the time of a response counts from when its request was due, to avoid
+coordinated omission.
 
-The requests name `host`, or "vhost" if that is given. With `film_in`, one in that many scheduled requests is
-for a film instead: `film` has the `vhost`, the `path` with {} for a number from 1 to `of`, chosen at random,
-and the `bytes`. The times of films are reported apart from those of the page.
+The requests name `host`, or "vhost" if it is given. With `film_in`, one in that many scheduled requests is
+for a film instead: `film` has the `vhost`, the `path` with {} for a random number from 1 to `of`, and the
+`bytes`. The times of films are reported separately.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
-within `response_timeout` seconds. The first failure ends the opening: the server holds only that many
-connections.
+within `response_timeout` seconds. The first failure ends the opening: the server can hold no more connections
+than those opened before.
 """
 
 import errno
@@ -36,13 +36,13 @@ from typing import Any
 from labs.bench.clients.stage_sockets import raise_file_limit
 from labs.bench.percentile import percentile
 
-OPENING = 200  # connections being opened at a time: fewer than any server's listen queue holds (nginx: 511)
+OPENING = 200  # connections opened at a time: fewer than any server's listen queue holds (nginx: 511)
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sends, the bytes of the body that it expects, and the list for the response's time."""
+    """The client's bytes, the length of the body that it expects, and the list for the response's time."""
 
     text: bytes
     length: int
@@ -50,7 +50,7 @@ class Request:
 
 
 class Failed(Exception):
-    """Why a connection failed, in a few words that can be counted."""
+    """The reason why a connection failed, in a few words, so that reasons can be counted."""
 
 
 @dataclass
@@ -78,10 +78,10 @@ class Clients:
     film_in: int = 0
     film: Mapping[str, Any] = field(default_factory=dict)
     open_connections: dict[int, Connection] = field(default_factory=dict)
-    waiting: dict[int, Connection] = field(default_factory=dict)  # in the order in which they became due
+    waiting: dict[int, Connection] = field(default_factory=dict)  # in the order of their `due`
     milliseconds: list[float] = field(default_factory=list)
     film_milliseconds: list[float] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)  # milliseconds, of each scheduled request
+    late: list[float] = field(default_factory=list)  # the delay of each scheduled request, in milliseconds
     failures: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Clients:
         self.page = Request(get(self.path, self.vhost), self.length, self.milliseconds)
 
     def open(self, connections: int) -> None:
-        """Connect and request once, as fast as the server accepts; the first failure ends it."""
+        """Connect and request once, as fast as the server accepts; the first failure ends the opening."""
         while (len(self.open_connections) < connections or self.waiting) and not self.failures:
             while (
                 len(self.waiting) < OPENING and len(self.open_connections) < connections and not self.failures
@@ -99,7 +99,7 @@ class Clients:
             self._poll(0.05)
 
     def rest(self, seconds: float) -> None:
-        """Send nothing. A connection that the server closes in that time has failed."""
+        """Send nothing. A connection that the server closes in this time has failed."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._poll(left)
@@ -114,13 +114,13 @@ class Clients:
             while (left := due - time.monotonic()) > 0:
                 self._poll(left)
             connection = connections[number % len(connections)]
-            while connection.due is not None:  # its last response is late; the delay counts
+            while connection.due is not None:  # its last response is late, and the delay counts
                 self._poll(0.05)
             if connection.socket.fileno() in self.open_connections:
                 self.late.append((time.monotonic() - due) * 1000)
                 connection.due, connection.request = due, self._next(number)
                 self._send(connection)
-            if number % 100 == 0:  # read responses even if the schedule is late
+            if number % 100 == 0:  # so that responses are read even if the schedule is late
                 self._poll(0)
         while self.waiting:
             self._poll(0.05)
@@ -132,7 +132,7 @@ class Clients:
         self.poll.close()
 
     def _next(self, number: int) -> Request:
-        """The scheduled request of this number: for the page, or for a film."""
+        """Return the scheduled request with this number: for the page, or for a film."""
         if not self.film_in or number % self.film_in:
             return self.page
         path = self.film["path"].format(random.randint(1, self.film["of"]))
@@ -157,7 +157,7 @@ class Clients:
             self._fail(connection, str(error.strerror).lower())
 
     def _poll(self, seconds: float) -> None:
-        """Wait so many seconds for events and handle them; then fail the connections whose time is over."""
+        """Wait for events for so many seconds and handle them; then fail the connections that are late."""
         for number, _ in self.poll.poll(seconds):
             connection = self.open_connections[number]
             try:
@@ -215,12 +215,12 @@ class Clients:
 
 
 def get(path: str, host: str) -> bytes:
-    """A request."""
+    """Return the bytes of a request."""
     return f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
 
 
 def body_length(head: bytes, wanted: int) -> int:
-    """The bytes of the body that follows this head. Raise Failed unless it is a 200 of the wanted length."""
+    """Return the length of the body after this head. Raise Failed unless it is a 200 of the wanted length."""
     status = head.split(b" ", 2)[1:2]
     if status != [b"200"]:
         raise Failed(f"status {b''.join(status).decode(errors='replace')}")
@@ -231,7 +231,7 @@ def body_length(head: bytes, wanted: int) -> int:
 
 
 def hold(settings: dict[str, Any]) -> dict[str, Any]:
-    """Open, rest, request in turn; returns the report. Times are seconds, or what their names say."""
+    """Open, rest, request in turn; return the report. Times are in seconds, or as their names say."""
     clients = Clients(
         settings["host"],
         settings["port"],

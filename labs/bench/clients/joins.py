@@ -1,11 +1,11 @@
-"""Clients talk on a stage while many others join it at once.
+"""Clients talk on a stage while many others join it at the same instant.
 
     python3 -m labs.bench.clients.joins '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
         "stage": "rehearsal"}, "joins": 1000, "speakers": 5, "lines_per_second": 20, "seconds": 5}'
 
-The joins are a separate process with a lower priority (stage_sockets.py): their computing must not delay the
+The joins run in a separate process with a lower priority (stage_sockets.py): their CPU use must not delay the
 speakers, who talk until all have joined. Without joins they talk for `seconds`. Reports the milliseconds of
-each line, the report of the joins (null without them), and the CPU of the speakers.
+each line, the report of the joins (null without joins), and the speakers' CPU time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ LONGEST = 60.0  # seconds of talk
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report. If the joins failed, exit with their status."""
+    """Run with these settings; return the report. If the joins failed, exit with their status."""
     rate = settings["lines_per_second"]
     async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
         begin, computed = time.perf_counter(), time.process_time()
@@ -46,7 +46,7 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 async def start_joins(settings: dict[str, Any]) -> asyncio.subprocess.Process:
-    """Start the process that joins."""
+    """Start the process that makes the joins."""
     wanted = json.dumps({"stage": settings["stage"], "joins": settings["joins"]})
     command = ("nice", sys.executable, "-m", "labs.bench.clients.stage_sockets", wanted)
     return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)

@@ -1,9 +1,9 @@
 """The link between one visitor and the servers: latency, bandwidth, and the slow start of TCP.
 
 A relay such as toxiproxy delays bytes, but the kernels on both of its sides shake hands and acknowledge
-immediately, and it limits each connection by itself. So this link adds what is missing: a new connection
-takes a round trip, a connection may have ten packets on the way at first and twice as many after each round
-trip, and all connections of a visitor share its bandwidth. Unlike on a real path, nothing is ever lost here.
+immediately, and it limits each connection separately. So this link adds the missing delays: a new connection
+takes a round trip, a connection may have ten packets in flight at first and twice as many after each round
+trip, and all connections of a visitor share its bandwidth. Unlike on a real path, nothing is ever lost.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ MILLION = 1_000_000
 INITIAL_WINDOW = 14_600  # bytes: ten packets (RFC 6928)
 LARGEST_WINDOW = 6_291_456  # Linux's default for a receiver, the last figure of net.ipv4.tcp_rmem
 PIECE = 65_536
-# The kernel would take megabytes from the server at once, however slow the visitor is.
+# The kernel would accept megabytes from the server at once, however slow the visitor is.
 RECEIVE_BUFFER = 65_536
 
 
@@ -33,7 +33,7 @@ class Late:
 
 
 class LateWriter:
-    """The visitor's end of a connection: requests reach the server half a round trip later."""
+    """The visitor's end of a connection: requests reach the server half a round trip after they are sent."""
 
     def __init__(self, server: asyncio.StreamWriter, delay: float) -> None:
         self._server = server
@@ -41,7 +41,7 @@ class LateWriter:
         self._late = Late(self._pass_on)
 
     def write(self, data: bytes) -> None:
-        """Send."""
+        """Send data; b"" closes the connection."""
         self._late.at(asyncio.get_running_loop().time() + self._delay, data)
 
     async def drain(self) -> None:
@@ -65,14 +65,14 @@ class Link:
     def __init__(self, round_trip: float, megabits: float | None = None) -> None:
         self._delay = round_trip / 2000
         self._seconds_per_byte = 8 / (megabits * MILLION) if megabits else 0.0
-        # Twice the link's capacity: the sender's next round trip waits in front of it, as in a router.
+        # Twice the link's capacity: as at a router, another round trip's data wait in front of the link.
         filled = int(4 * self._delay / self._seconds_per_byte) if megabits else LARGEST_WINDOW
         self._largest_window = min(LARGEST_WINDOW, max(PIECE, filled))
-        self._free = 0.0  # the time when everything sent so far has passed the link
+        self._free = 0.0  # when everything sent so far has passed the link
         self._carrying: set[asyncio.Task[None]] = set()
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, LateWriter]:
-        """A connection over this link, after its handshake."""
+        """Return a connection over this link, after its handshake."""
         await asyncio.sleep(2 * self._delay)
         plain = socket.socket()
         plain.setblocking(False)
@@ -85,7 +85,7 @@ class Link:
         server, to_server = await asyncio.open_connection(sock=plain)
         visitor = asyncio.StreamReader()
         carrying = asyncio.create_task(self._carry(server, visitor))
-        self._carrying.add(carrying)  # the loop itself keeps no reference
+        self._carrying.add(carrying)  # the event loop itself keeps no reference
         carrying.add_done_callback(self._carrying.discard)
         return visitor, LateWriter(to_server, self._delay)
 

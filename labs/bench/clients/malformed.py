@@ -1,10 +1,10 @@
-"""How an SQLite file becomes malformed: the rules that its locks rely on, each broken on purpose.
+"""How an SQLite file becomes malformed: the rules that its locks depend on, each broken on purpose.
 
     python3 -m labs.bench.clients.malformed '{"mistake": "copied", "remedy": false, "trials": 5}'
 
 In each trial a transaction is so large that SQLite writes most of it to the file before the commit; the data
-to undo it are in another file, the journal. Then the mistake happens, or what should be done instead. Nothing
-depends on timing. https://www.sqlite.org/howtocorrupt.html lists these mistakes and more.
+to undo it are in another file, the journal. Then comes the mistake, or its remedy. Nothing depends on timing.
+https://www.sqlite.org/howtocorrupt.html lists these mistakes and more.
 """
 
 import json
@@ -21,7 +21,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 ROWS = 400
-CACHE = 10  # pages that SQLite keeps before it writes some to the file, ahead of the commit
+CACHE = 10  # pages that SQLite caches before it writes some to the file, ahead of the commit
 PATIENCE = 30.0  # seconds that a copy may wait for the transaction
 
 forked = multiprocessing.get_context("fork")
@@ -29,13 +29,13 @@ spawned = multiprocessing.get_context("spawn")
 
 
 def connect(file: Path, locks: bool = True, patience: float = 0.0) -> sqlite3.Connection:
-    """A connection that commits when told to; without `locks` it takes none."""
+    """Return a connection that commits only on COMMIT; if not `locks`, it takes no locks."""
     address = f"file:{file}" + ("" if locks else "?nolock=1")
     return sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
 
 
 def create(file: Path) -> None:
-    """Create the file as each trial begins with it: rows of a kilobyte, with an index."""
+    """Create the file with which each trial begins: rows of a kilobyte, with an index."""
     with closing(connect(file)) as sql:
         sql.execute("CREATE TABLE task (number INTEGER PRIMARY KEY, value BLOB)")
         sql.execute("CREATE INDEX task_value ON task (value)")
@@ -43,13 +43,13 @@ def create(file: Path) -> None:
 
 
 def insert(sql: sqlite3.Connection, rows: int) -> None:
-    """Add rows, in the transaction that is open, if there is one."""
+    """Add rows, in the open transaction if there is one."""
     counting = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
     sql.execute(f"INSERT INTO task (value) {counting} SELECT randomblob(1000) FROM n", (rows,))  # noqa: S608  # a constant
 
 
 def write(file: Path, locks: bool = True) -> None:
-    """Act as another writer; if the locks work, it learns that the database is locked, and gives up."""
+    """Act as another writer, which gives up if the locks work and the database is locked."""
     try:
         with closing(connect(file, locks)) as sql:
             insert(sql, ROWS)
@@ -65,7 +65,7 @@ def elsewhere(file: Path, locks: bool = True) -> None:
 
 
 def copied(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
-    """Copy the file as any other; the remedy: let SQLite copy it, which waits for the transaction."""
+    """Copy the database like any other file. The remedy: let SQLite, which waits for the transaction."""
     copy = file.with_name("copy.db")
     if not remedy:
         shutil.copyfile(file, copy)
@@ -83,10 +83,10 @@ def copied(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
 
 
 def closed(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
-    """Open the file once more in the same process and close it: that drops all locks of the process.
+    """Open the file again in the same process and close it, which drops all locks of the process.
 
     POSIX requires this: https://pubs.opengroup.org/onlinepubs/9799919799/functions/fcntl.html
-    The remedy: never touch the file but through SQLite, which keeps such descriptors open.
+    The remedy: access the file only through SQLite, which keeps such descriptors open.
     """
     if not remedy:
         os.close(os.open(file, os.O_RDONLY))
@@ -95,19 +95,19 @@ def closed(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
 
 
 def nolock(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
-    """Write from a second process that takes no locks; the remedy: it takes them."""
+    """Write from a second process that takes no locks. The remedy: it takes them."""
     elsewhere(file, locks=remedy)
     return file
 
 
 def forked_while_open(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path:
-    """Fork, as a daemon does, and use the connection on both sides; the remedy: the child opens its own."""
+    """Fork, as a daemon does, and use the connection on both sides. The remedy: the child opens its own."""
 
     def child() -> None:
         if remedy:
             write(file)
         else:
-            with suppress(sqlite3.Error):  # it is committed, but the lock is the parent's
+            with suppress(sqlite3.Error):  # the rows are committed, but the lock belongs to the parent
                 insert(sql, ROWS)
                 sql.execute("COMMIT")
 
@@ -126,7 +126,7 @@ MISTAKES: dict[str, Callable[[sqlite3.Connection, Path, bool], Path]] = {
 
 
 def trial(mistake: str, remedy: bool) -> str:
-    """One trial with a new file; returns "ok", or the error with which SQLite rejects what is left."""
+    """Make one trial with a new file; return "ok", or the error with which SQLite rejects the file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tasks.db"
         create(file)

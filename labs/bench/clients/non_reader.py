@@ -4,9 +4,9 @@
         "stage": "rehearsal"}, "kilobytes_per_second": 5, "within": 120}'
 
 Another client reads, and says so much that the stage sends that many kilobytes a second to each. The time
-counts from when the stage has told it of the new member, and ends when the stage tells it of one member less:
-the client that never reads does not notice that it is disconnected. `cut_seconds` is null if that takes
-longer than `within`. `bytes` is what the stage has sent to each of the two in that time.
+begins when the stage tells this client of the new member, and ends when the stage tells it that it has one
+member fewer: the client that never reads does not notice that it is disconnected. `cut_seconds` is null if
+this takes longer than `within`. `bytes` is the number of bytes sent to each of the two clients in that time.
 """
 
 import json
@@ -18,11 +18,11 @@ from typing import Any
 
 from labs.bench.clients.speakers import PROXY
 
-LINES = 20  # a second
+LINES = 20  # lines a second
 ESCAPED = 8  # bytes that the stage sends for a "<": %26lt%3B
 RECEIVE_BUFFER = 2048  # bytes that the kernel keeps for the client that never reads
 COUNTS = re.compile(rb"aCount=(\d+)&mode=JOINED\0")
-TIMEOUT = 10.0  # seconds until the stage tells of a new member
+TIMEOUT = 10.0  # seconds until the stage announces a new member
 
 
 class Member:
@@ -37,12 +37,12 @@ class Member:
         self.socket.settimeout(TIMEOUT)
         self.socket.connect((address, port))
         self.socket.sendall((b"" if proxied else PROXY) + f"stage_ID={stage}&mode=JOIN\0".encode())
-        self.audience = 0  # as the stage has told it
+        self.audience = 0  # the size that the stage has announced
         self.bytes = 0
         self._rest = b""
 
     def read(self, seconds: float) -> None:
-        """Read what arrives for that long. Raise ConnectionError if the server closes the connection."""
+        """Read arriving data for that long. Raise ConnectionError if the server closes the connection."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
@@ -59,7 +59,7 @@ class Member:
             self._rest = frames[frames.rfind(b"\0") + 1 :]
 
     def wait_for(self, audience: int) -> None:
-        """Read until the stage announces that many members; raise TimeoutError."""
+        """Read until the stage announces that many members; raise TimeoutError if it does not."""
         deadline = time.monotonic() + TIMEOUT
         while self.audience < audience:
             if time.monotonic() > deadline:
@@ -68,7 +68,7 @@ class Member:
 
 
 def main(settings: dict[str, Any]) -> dict[str, float | None]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     reader = Member(**settings["stage"])
     reader.wait_for(1)
     before = reader.audience

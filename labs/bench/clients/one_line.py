@@ -1,14 +1,14 @@
-"""Many clients on one stage; a line at a time is sent to all.
+"""Many clients on one stage; one line at a time is sent to all.
 
     python3 -m labs.bench.clients.one_line '{"stage": {"address": "nginx", "port": 17230, "proxied": true,
         "stage": "load"}, "listeners": 10000, "watched": 500, "lines": 20, "every": 2, "settle": 3}'
 
-After all have joined, nothing is sent for `settle` seconds. Then a client says `lines` lines, one `every`
-seconds, and the milliseconds until each of the `watched` clients has received each line are measured. The
-others are read between two lines, so that reading them takes no CPU from the servers meanwhile.
+After all have joined, nothing is sent for `settle` seconds. Then a client says `lines` lines, one every
+`every` seconds, and the milliseconds until each of the `watched` clients has received each line are measured.
+The others are read between two lines, so that reading takes no CPU from the servers while a line is sent.
 
-`generator_milliseconds_per_line` is the CPU of this program while a line is on its way; `held_from` and
-`held_until`, in seconds since 1970, are when all were connected and joining was over.
+`generator_milliseconds_per_line` is the CPU time of this program while a line is sent; `held_from` and
+`held_until`, in seconds since 1970, are when it began to say lines and when the last one had arrived.
 """
 
 import json
@@ -21,7 +21,7 @@ from labs.bench.percentile import percentile
 
 
 def main(settings: dict[str, Any]) -> dict[str, float]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     sockets = StageSockets(**settings["stage"])
     begin = time.perf_counter()
     sockets.join(settings["listeners"])

@@ -4,13 +4,13 @@
         "page": "/stages/demo", "page_loads_per_second": 10, "seconds": 20}'
 
 Page loads start when they are due, whether or not earlier ones have finished (an open loop): a server that
-falls behind has more and more to do at once, as at the beginning of a performance. With "at_once": 12 instead
-of the rate, twelve page loads always run (a closed loop): the most that the server can do.
+falls behind has more and more to do at once, as at the beginning of a performance. With "at_once": 12 in
+place of the rate, twelve page loads run at any time (a closed loop): the most that the server can do.
 
-It uses uvloop, because the page loads take their CPU time from servers on the same machine.
+It uses uvloop, because the page loads take CPU time from servers on the same machine.
 
 Reports the milliseconds of each page load, the failures, the median delay of the starts, and this program's
-CPU.
+CPU use.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class PageLoads:
         self.late_milliseconds = [0.0]  # the delay of each start
 
     async def load(self) -> None:
-        """One page load."""
+        """Make one page load."""
         begin = time.perf_counter()
         if failure := await self._browser.visit(TIMEOUT):
             self.failures.append(failure)
@@ -45,7 +45,7 @@ class PageLoads:
             self.milliseconds.append((time.perf_counter() - begin) * 1000)
 
     async def on_schedule(self, rate: float, seconds: float) -> None:
-        """`rate` page loads a second, evenly spread; returns when the last has finished."""
+        """Make `rate` page loads a second, evenly spread; return when the last one has finished."""
         begin = time.perf_counter()
         async with asyncio.TaskGroup() as loads:
             for number in range(round(rate * seconds)):
@@ -55,7 +55,7 @@ class PageLoads:
                 loads.create_task(self.load())
 
     async def at_once(self, number: int, seconds: float) -> None:
-        """Always `number` page loads: when one has finished, the next one starts."""
+        """Keep `number` page loads running: when one has finished, start the next."""
         end = time.perf_counter() + seconds
 
         async def one_after_another() -> None:
@@ -68,7 +68,7 @@ class PageLoads:
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     browser = Browser(settings["address"], settings["port"], settings["host"], settings["page"])
     await browser.read_page()
     loads = PageLoads(browser)

@@ -6,9 +6,9 @@
         "visitors": 100, "round_trip": 20, "megabits": 8, "processes": 2, "timeout": 60,
         "speakers": 5, "lines_per_second": 20}'
 
-Each visitor loads the page and all its files over six connections, through its own link (link.py). It gives
-up what it has not received after `timeout` seconds. The speakers are near, so that their lines show what
-the server adds. The visitors are in other processes, with a lower priority: they must not delay the speakers.
+Each visitor loads the page and all its files over six connections, through its own link (link.py). After
+`timeout` seconds it gives up. The speakers are near, so that their lines show the servers' delay alone. The
+visitors are in other processes, with a lower priority: they must not delay the speakers.
 
 Reports, for each visitor, the milliseconds until the last byte or null, and the bytes; the failures; the
 seconds from the beginning to the end of the last visitor; the milliseconds of each line; the CPU seconds of
@@ -31,7 +31,7 @@ LEAD = 0.2  # seconds from when all processes are ready until all visitors begin
 
 
 async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
-    """One visitor."""
+    """Act as one visitor."""
     link = Link(settings["round_trip"], settings["megabits"])
     browser = Browser(**settings["web"], connect=link.connect)
     browser.files = files
@@ -42,11 +42,11 @@ async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
 
 
 async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
-    """The visitors of one process. It prints a line when it is ready, and then reads when they begin."""
+    """Run the visitors of one process. It prints a line when it is ready, and then reads when to begin."""
     browser = Browser(**settings["web"])
     await browser.read_page()
     print("ready", flush=True)
-    begin = float(sys.stdin.readline())  # may block: there is nothing else to do
+    begin = float(sys.stdin.readline())  # may block: there is nothing else to do yet
     await asyncio.sleep(begin - time.time())
     cpu = time.process_time()
     reports = await asyncio.gather(*(visitor(settings, browser.files) for _ in range(settings["visitors"])))
@@ -59,7 +59,7 @@ async def visitors(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 async def start(settings: dict[str, Any], number: int) -> asyncio.subprocess.Process:
-    """A process with its part of the visitors."""
+    """Start a process with its share of the visitors."""
     part, rest = divmod(settings["visitors"], settings["processes"])
     own = json.dumps({**settings, "visitors": part + (number < rest), "part": number})
     command = ("nice", sys.executable, "-m", "labs.bench.clients.preload", own)
@@ -68,7 +68,7 @@ async def start(settings: dict[str, Any], number: int) -> asyncio.subprocess.Pro
 
 
 async def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     if "part" in settings:
         return await visitors(settings)
     async with Speakers(**settings["stage"], number=settings["speakers"]) as speakers:
@@ -77,7 +77,7 @@ async def main(settings: dict[str, Any]) -> dict[str, Any]:
             for process in processes:
                 assert process.stdout
                 if not await process.stdout.readline():
-                    sys.exit(await process.wait())  # it has said why
+                    sys.exit(await process.wait())  # the process has printed the reason
             begin = f"{time.time() + LEAD}\n".encode()
             loading = asyncio.gather(*(process.communicate(begin) for process in processes))
             await asyncio.sleep(LEAD)

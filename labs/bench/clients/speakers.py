@@ -1,4 +1,4 @@
-"""Clients of a stage that send lines on schedule and measure how long each line takes to come back."""
+"""Clients on a stage that send lines on schedule, and measure how long each line takes to return."""
 
 import asyncio
 import time
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
-# The header with which a proxy passes on the client's address (docs/wire-protocol.md); without a proxy the
-# client sends it itself.
+# The header with which a proxy passes on the client's address (docs/wire-protocol.md); without a proxy, the
+# client sends it.
 PROXY = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n"
-TIMEOUT = 10.0  # seconds for all to join, and for the last line to arrive
+TIMEOUT = 10.0  # seconds for all clients to join, and for the last line to arrive
 
 
 class StageConnection:
@@ -25,7 +25,7 @@ class StageConnection:
         self._writer.write(frame + b"\0")
 
     async def until(self, mode: bytes) -> None:
-        """Read up to a frame of this mode. Raise EOFError if the server closes the connection."""
+        """Read up to and with a frame of this mode. Raise EOFError if the server closes the connection."""
         while not (await self._reader.readuntil(b"\0")).endswith(b"mode=" + mode + b"\0"):
             pass
 
@@ -41,7 +41,7 @@ class StageConnection:
 
 
 class Speakers:
-    """`number` clients, joined from `async with` on; `proxied` if a proxy announces their addresses."""
+    """`number` clients, joined by `async with`; `proxied` if a proxy announces their addresses."""
 
     def __init__(self, address: str, port: int, proxied: bool, stage: str, number: int) -> None:
         self._address = (address, port)

@@ -3,11 +3,11 @@
     python3 -m labs.bench.clients.stage_sockets '{"stage": {"address": "nginx", "port": 17230,
         "proxied": true, "stage": "rehearsal"}, "joins": 1000}'
 
-Run as a program, it joins all at once, and reports the milliseconds of each join (from connecting to the last
-frame of the reply), the seconds until the last one, the bytes received, and its own CPU.
+Run as a program, it joins with all at once, and reports the milliseconds of each join (from connecting to the
+last frame of the reply), the seconds until the last one, the bytes received, and its own CPU time.
 
-It calls epoll itself and searches what arrives for a few bytes, because asyncio's streams and the decoding of
-each frame would cost as much as the servers that are measured.
+It calls epoll itself and only searches the data for a few bytes, because asyncio's streams and decoding each
+frame would cost as much as the measured servers do.
 """
 
 import json
@@ -21,9 +21,9 @@ from typing import Any
 
 from labs.bench.clients.speakers import PROXY
 
-OPENING = 200  # connections at a time from which nothing has arrived: nginx's listen queue holds 511
+OPENING = 200  # connections at a time on which nothing has arrived: nginx's listen queue holds 511
 TIMEOUT = 30.0  # seconds without any progress
-DRAIN = 0.5  # seconds between two looks at the connections that are not watched
+DRAIN = 0.5  # seconds between two reads from the connections that are not watched
 BUFFER = 1 << 18  # bytes read at once
 JOINED = b"mode=JOINED\0"  # the end of a reply to JOIN
 # Each line of `say` has one "@", which the stage sends as %40. No other frame that a quiet stage sends
@@ -32,7 +32,7 @@ SPOKEN, MARK = b"@", b"%"
 
 
 class Client:
-    """One connection. `lines`: the lines that have arrived; `opened`: whether anything has arrived."""
+    """One connection. `lines`: the number of lines received; `opened`: whether anything has arrived."""
 
     __slots__ = ("begun", "joined", "lines", "opened", "requested", "socket", "tail")
 
@@ -56,7 +56,7 @@ class StageSockets:
         self._clients: dict[int, Client] = {}
         self._watching = 0
         self._watched = select.epoll()
-        self._others = select.epoll()  # joined: what arrives waits in the kernel for `drain`
+        self._others = select.epoll()  # joined clients whose data wait in the kernel for `drain`
         self._buffer = bytearray(BUFFER)
         self.bytes = 0
 
@@ -64,7 +64,7 @@ class StageSockets:
         return len(self._clients)
 
     def join(self, number: int) -> list[float]:
-        """Join `number` more clients, all at once; the milliseconds of each. They are not watched."""
+        """Join with `number` more clients at once; return each one's milliseconds. They are not watched."""
         took: list[float] = []
         opening = begun = 0
         progress = drained = time.monotonic()
@@ -93,21 +93,21 @@ class StageSockets:
         return took
 
     def watch(self, number: int) -> None:
-        """Watch so many of the clients, evenly spread over the order in which they came: `say` times them."""
+        """Watch so many of the clients, evenly spread in the order of their joins: `say` times them."""
         clients = list(self._clients.values())
         self._watching = number
         for index in range(number):
             self._move(clients[index * len(clients) // number], self._others, self._watched)
 
     def drain(self) -> None:
-        """Read what has arrived for the clients that are not watched."""
+        """Read the data for the clients that are not watched."""
         while events := self._others.poll(0):
             for descriptor, _ in events:
                 client = self._clients[descriptor]
                 client.lines += self._buffer.count(MARK, 0, self._read(client))
 
     def rest(self, seconds: float) -> None:
-        """Send nothing for that long, and read everything that has arrived."""
+        """Send nothing for that long, and read all arriving data."""
         end = time.monotonic() + seconds
         self.drain()
         while (left := end - time.monotonic()) > 0:
@@ -115,10 +115,10 @@ class StageSockets:
             self.drain()
 
     def say(self, lines: int, every: float) -> tuple[list[list[float]], float]:
-        """Say a line from the first client `every` seconds, or later, once the last one has arrived.
+        """Say a line from the first client every `every` seconds; a line waits for the one before.
 
-        Returns for each line the milliseconds until each watched client received it, and the CPU seconds that
-        all of this took here. Every client, watched or not, must receive each line exactly once.
+        Return for each line the milliseconds until each watched client received it, and the CPU seconds that
+        this took here. Every client, watched or not, must receive each line exactly once.
         """
         clients = list(self._clients.values())
         for client in clients:
@@ -170,7 +170,7 @@ class StageSockets:
         self._watched.modify(client.socket, select.EPOLLIN)
 
     def _read(self, client: Client) -> int:
-        """Read into the buffer; the number of bytes."""
+        """Read into the buffer; return the number of bytes."""
         try:
             size = client.socket.recv_into(self._buffer)
         except BlockingIOError:
@@ -184,7 +184,7 @@ class StageSockets:
         return size
 
     def _has_joined(self, client: Client, size: int) -> bool:
-        """Whether the reply to its JOIN has ended with this read."""
+        """Return whether the reply to the client's JOIN has ended with this read."""
         client.joined = self._buffer.find(JOINED, 0, size) >= 0 or (
             JOINED in client.tail + self._buffer[: min(size, len(JOINED) - 1)]
         )
@@ -192,7 +192,7 @@ class StageSockets:
         return client.joined
 
     def _read_watched(self, seconds: float, note: Callable[[], None] = lambda: None) -> bool:
-        """Read what arrives for watched clients; call `note` for each line. False if nothing has come."""
+        """Read data for watched clients; call `note` for each line. Return False if no data came."""
         events = self._watched.poll(seconds)
         for descriptor, _ in events:
             client = self._clients[descriptor]
@@ -207,7 +207,7 @@ class StageSockets:
 
 
 def main(settings: dict[str, Any]) -> dict[str, Any]:
-    """Run with the settings; returns the report."""
+    """Run with these settings; return the report."""
     sockets = StageSockets(**settings["stage"])
     begin, computed = time.perf_counter(), time.process_time()
     milliseconds = sockets.join(settings["joins"])
@@ -223,7 +223,7 @@ def main(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit of open files to the hard limit: each connection takes one."""
+    """Raise the limit of open files to the hard limit: each connection needs one."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

@@ -1,7 +1,7 @@
-"""The stores of labs/stores: each keeps values under keys that may occur several times.
+"""The stores of labs/stores: each keeps values under keys; a key may have several values.
 
 A flat file, as programs without a database keep their data; SQLite with a journal or a write-ahead log, with
-and without a busy timeout, and with a connection shared by threads. A worker has a `Store`; `open_stores`
+and without a busy timeout, and with a connection shared by threads. Each worker has a `Store`; `open_stores`
 opens those of one process.
 """
 
@@ -18,32 +18,32 @@ SINGLE_THREAD = 1  # SQLITE_CONFIG_SINGLETHREAD: https://www.sqlite.org/threadsa
 
 
 class Store(Protocol):
-    """One worker's access to a store. Every method may raise what the library raises."""
+    """One worker's access to a store. Every method may raise the library's errors."""
 
     def add(self, key: bytes, value: bytes) -> None:
         """Keep one more value under this key. Neither has a tab or a line feed."""
 
     def take(self, key: bytes) -> bytes | None:
-        """Remove one value of this key and return it; None if there is none."""
+        """Remove one value of this key and return it; return None if there is none."""
 
     def sound(self) -> bool:
-        """Whether the files are intact, by the library's own check; nothing else may use them during it."""
+        """Return whether the library's own check finds the files intact; nothing else may use them then."""
 
     def close(self) -> None:
-        """Release what the store holds; nothing, if it has no file open between two calls."""
+        """Release the store's resources; does nothing if it keeps no file open between two calls."""
         return
 
 
 @contextmanager
 def exclusive(file: Path) -> Iterator[None]:
-    """Hold a lock that one worker at a time can have; each opens the file itself, so threads wait as well."""
+    """Hold a lock that only one worker can hold; each opens the file itself, so threads wait, too."""
     with file.open("a") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         yield
 
 
 class Flat(Store):
-    """`add` appends a line, `take` reads the file and writes it again without one."""
+    """`add` appends a line; `take` reads the file and writes it again without one line."""
 
     def __init__(self, folder: Path, locked: bool) -> None:
         self._file, self._lock, self._locked = folder / "records", folder / "lock", locked
@@ -66,13 +66,13 @@ class Flat(Store):
         return None
 
     def sound(self) -> bool:
-        """Whether every line is complete."""
+        """Return whether every line is complete."""
         lines = self._file.read_bytes().splitlines(keepends=True)
         return all(line.count(b"\t") == 1 and line.endswith(b"\n") for line in lines)
 
 
 def without_mutexes() -> None:
-    """Switch off SQLite's own locks, as in a library that was compiled without threads."""
+    """Switch off SQLite's own locks, as in a library compiled without threads."""
     library = ctypes.CDLL("libsqlite3.so.0")
     library.sqlite3_shutdown()
     if library.sqlite3_config(SINGLE_THREAD) != sqlite3.SQLITE_OK:
@@ -81,10 +81,10 @@ def without_mutexes() -> None:
 
 
 class Sqlite(Store):
-    """One connection. `busy_timeout` is in seconds; `begin` names the kind of a transaction.
+    """One connection. `busy_timeout` is in seconds; `begin` is the type of transactions.
 
-    A transaction that begins DEFERRED asks for the right to write only when it first writes; by then another
-    worker may have it: https://www.sqlite.org/lang_transaction.html
+    A transaction that begins DEFERRED requests the right to write only when it first writes; by then another
+    worker may have the right: https://www.sqlite.org/lang_transaction.html
     """
 
     def __init__(self, folder: Path, journal: str, busy_timeout: float, begin: str) -> None:
@@ -92,7 +92,7 @@ class Sqlite(Store):
         self._sql = sqlite3.connect(
             folder / "records.db", timeout=busy_timeout, isolation_level=None, check_same_thread=False
         )
-        # The first connection, before the workers start, creates the file; for the others nothing changes.
+        # The first connection, before the workers start, creates the file; others change nothing by this.
         [[now]] = self._sql.execute("PRAGMA journal_mode")
         if now != journal:
             self._sql.execute(f"PRAGMA journal_mode = {journal}")
@@ -119,7 +119,7 @@ class Sqlite(Store):
         return found[1] if found else None
 
     def sound(self) -> bool:
-        """Whether SQLite's own check finds nothing."""
+        """Return whether SQLite's own check finds no error."""
         try:
             return self._sql.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         except sqlite3.DatabaseError:
@@ -130,7 +130,7 @@ class Sqlite(Store):
 
 
 class OneWriter(Store):
-    """One connection in a separate thread, to which the workers hand their work, as in the backend."""
+    """One connection in a separate thread, which does the workers' operations, as in the backend."""
 
     def __init__(self, store: Sqlite) -> None:
         self._store, self._thread = store, ThreadPoolExecutor(1)
@@ -150,11 +150,12 @@ class OneWriter(Store):
 
 
 def open_stores(settings: Mapping[str, Any], folder: Path, workers: int) -> Sequence[Store]:
-    """A store for each of a process's workers; they may be one and the same.
+    """Return a store for each of a process's workers; several may be the same object.
 
-    Settings of kind "flat": `locked`, whether a lock keeps two workers apart. Of kind "sqlite": those of
-    Sqlite, and `connections`: "each" worker has one; or there is one for all, which they use at once
-    ("shared"), at once in an SQLite without mutexes ("unprotected"), or through one thread ("one writer").
+    Settings of kind "flat": `locked`, whether a lock keeps the workers apart. Of kind "sqlite": the arguments
+    of Sqlite, and `connections`: "each" worker has one; or one connection serves all, which use it at the
+    same time ("shared"), at the same time in an SQLite without mutexes ("unprotected"), or through one thread
+    ("one writer").
     """
     if settings["kind"] == "flat":
         return [Flat(folder, settings["locked"]) for _ in range(workers)]

@@ -1,13 +1,13 @@
-"""Several workers and one store: does every record that went in come out again, once and whole?
+"""Several workers and one store: does every record come out again, once and whole?
 
     python3 -m labs.bench.clients.stores \
         '{"kind": "flat", "locked": true, "workers": "processes", "writers": 4, "runs": 25}'
 
-A run is the job of the 2009 posts: tasks of two kilobytes wait for a short time, several under one key.
+A run is the task of the 2009 posts: records of two kilobytes wait for a short time, several under one key.
 Each worker adds a record and takes one, ROUNDS times; the remaining records are taken at the end. The run is
 complete if no record was lost, doubled or damaged, no operation failed, no process crashed, and the store's
-own check finds nothing. Each run has new files and new processes, because a broken store may crash its
-process; so each worker notes its operations in a file.
+own check finds no error. Each run has new files and new processes, because a broken store may crash its
+process; for this reason each worker notes its operations in a file.
 """
 
 import json
@@ -31,9 +31,9 @@ from labs.bench.clients.store import Store, open_stores
 KEYS = (b"audience", b"player", b"stage", b"media")
 BYTES = 2000  # of a record
 WAITING = 8  # records at the start of a run
-ROUNDS = 10  # of a worker in a run
-# A process that hangs counts as crashed. Most of them loop: the CPU time distinguishes them from processes
-# that wait on a busy machine.
+ROUNDS = 10  # rounds of a worker in a run
+# A process that hangs counts as crashed. Most such processes loop: the CPU time distinguishes them from
+# processes that wait on a busy machine.
 WITHIN = 5.0  # seconds
 CPU_WITHIN = 1  # seconds of CPU time
 
@@ -41,12 +41,12 @@ forked = multiprocessing.get_context("fork")
 
 
 def record(name: str) -> bytes:
-    """The value with this name: all are equally long, and differ throughout."""
+    """Return the value with this name: all values are equally long, and differ throughout."""
     return (f"{name}|".encode() * BYTES)[:BYTES]
 
 
 def name_of(value: bytes) -> str:
-    """The name of a value, or "damaged" if it is not exactly as it was added."""
+    """Return the name of a value, or "damaged" if it is not exactly as it was added."""
     name = value.partition(b"|")[0].decode("ascii", "replace")
     return name if value == record(name) else "damaged"
 
@@ -62,7 +62,7 @@ class Notes:
         self._file.write(f"{word} {' '.join(str(subject).split())}\n")
 
     def attempt(self, action: Callable[[], object]) -> bool:
-        """Do something that may raise whatever a store's library raises. False, and a note, if it fails."""
+        """Do something that may raise any error of a store's library. If so, note it and return False."""
         try:
             action()
         except Exception as error:
@@ -84,7 +84,7 @@ class Worker:
         self.notes.write("added", name)
 
     def take(self, key: bytes) -> bool:
-        """Take a record and note which; return whether there was one."""
+        """Take a record and note its name; return whether there was one."""
         value = self.store.take(key)
         if value is not None:
             self.notes.write("taken", name_of(value))
@@ -95,13 +95,13 @@ Job = Callable[[Worker], None]
 
 
 def fill(worker: Worker) -> None:
-    """Add the records that wait at the start of a run."""
+    """Add the records that wait from the start of a run."""
     for number in range(WAITING):
         worker.add(KEYS[number % len(KEYS)], f"waiting-{number}")
 
 
 def work(number: int, worker: Worker) -> None:
-    """One worker's part of a run."""
+    """Do one worker's part of a run."""
     succeeded = 0
     worker.notes.write("begin", time.monotonic())
     for step in range(ROUNDS):
@@ -113,7 +113,7 @@ def work(number: int, worker: Worker) -> None:
 
 
 def drain(at_most: int, worker: Worker) -> None:
-    """Take what is left and check the files. A broken store may hand out more records than it ever had."""
+    """Take the remaining records and check the files. A broken store may return more than were added."""
     for key in KEYS:
         for _ in range(at_most):
             if not worker.take(key):
@@ -122,9 +122,9 @@ def drain(at_most: int, worker: Worker) -> None:
 
 
 def serve(settings: Mapping[str, Any], folder: Path, name: str, jobs: Sequence[Job], start: Barrier) -> None:
-    """Open the store and do each job in a separate thread, when all workers of the run are ready.
+    """Open the store and do each job in a separate thread, starting when all workers of the run are ready.
 
-    If the store cannot be opened, the others do not wait for these workers.
+    If the store cannot be opened, the other workers do not wait for these.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_WITHIN, CPU_WITHIN))
     notes = [Notes(folder / f"{name}-{number}.notes") for number in range(len(jobs))]
@@ -156,7 +156,7 @@ def serve(settings: Mapping[str, Any], folder: Path, name: str, jobs: Sequence[J
 
 
 def together(settings: Mapping[str, Any], folder: Path, processes: Sequence[Sequence[Job]]) -> int:
-    """Do the jobs of some processes at once; returns how many processes crashed."""
+    """Do the jobs of several processes at the same time; return how many processes crashed."""
     start = forked.Barrier(sum(map(len, processes)))
     earlier = len(list(folder.glob("*.notes")))
     running = [
@@ -175,7 +175,7 @@ def together(settings: Mapping[str, Any], folder: Path, processes: Sequence[Sequ
 
 @dataclass
 class Outcome:
-    """A run's faults, and the successful operations of its workers."""
+    """A run's faults, and its workers' successful operations."""
 
     lost: int = 0
     doubled: int = 0
@@ -188,7 +188,7 @@ class Outcome:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing went wrong."""
+        """Whether the run has no fault."""
         return not any((self.lost, self.doubled, self.damaged, self.errors, self.crashes, self.malformed))
 
 
@@ -215,7 +215,7 @@ def outcome(notes: Iterable[str], crashes: int) -> Outcome:
 
 
 def run(settings: Mapping[str, Any], writers: int, threads: bool, errors: Counter[str]) -> Outcome:
-    """One run with new files. `errors` counts the messages."""
+    """Make one run with new files. `errors` counts the messages."""
     jobs: list[Job] = [partial(work, number) for number in range(writers)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -228,7 +228,7 @@ def run(settings: Mapping[str, Any], writers: int, threads: bool, errors: Counte
 
 
 def report(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The metrics of some runs; the counts are sums."""
+    """Return the metrics of several runs; the counts are sums."""
 
     def total(name: str) -> float:
         return float(sum(getattr(each, name) for each in outcomes))
@@ -255,7 +255,7 @@ def main() -> None:
     for message, times in errors.most_common():
         print(f"{times:6} {message}", file=sys.stderr)
     seconds = time.monotonic() - begin
-    own_cpu = time.process_time() / seconds * 100  # of this process, which starts the workers
+    own_cpu = time.process_time() / seconds * 100  # the CPU time of this process, which starts the workers
     print(json.dumps({"seconds": seconds, "generator_cpu_percent": own_cpu, **report(outcomes)}))
 
 

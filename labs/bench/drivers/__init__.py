@@ -1,10 +1,11 @@
-"""One module for each way of measuring; lab.toml names it as `driver`.
+"""One module for each method of measuring; lab.toml names it as `driver`.
 
 Each has `measure(stack, settings) -> metrics`: one measurement of one cell. Metrics are numbers whose names
-carry the unit. Problem: the measurement is rejected. With the metric `seconds`, the duration of the load, the
-runner's CPU figures are exact; without it they are means over the whole call, but for those that the driver
-returns itself. `generator_cpu_percent` is the CPU time of the generator's one thread; a driver that cannot
-measure it leaves it out. `generator_was_the_limit`: 1 if the primary metric is "at least" for that reason.
+contain the unit. If `measure` raises Problem, the measurement is rejected. With the metric `seconds`, the
+duration of the load, the runner's CPU figures are exact; without it, they are means over the whole call,
+except those that the driver itself returns. `generator_cpu_percent` is the CPU time of the generator's one
+thread; a driver that cannot measure it leaves it out. `generator_was_the_limit` is 1 if the servers carry at
+least the primary metric, because the generator was the bottleneck.
 
 This file has the functions that several drivers need.
 """
@@ -41,13 +42,13 @@ def report(
 
 
 def with_address(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, and the `address` and `port` of their `url`."""
+    """Return the settings, with the `address` and `port` of their `url`."""
     server = urlsplit(settings["url"])
     return {**settings, "address": server.hostname, "port": server.port}
 
 
 def repeated(attempts: int, action: Callable[[], Result], problem: type[Problem] = Problem) -> Result:
-    """The first result of an action that may raise this problem; raises the last attempt's problem."""
+    """Return an action's first result without this problem; raise the last attempt's problem."""
     for _ in range(attempts - 1):
         with suppress(problem):
             return action()
@@ -55,7 +56,7 @@ def repeated(attempts: int, action: Callable[[], Result], problem: type[Problem]
 
 
 def numbers(pattern: str, printed: str) -> list[float]:
-    """The groups of a pattern's first match in a program's output; raise Problem if there is none."""
+    """Return the groups of a pattern's first match in a program's output; raise Problem if there is none."""
     if found := re.search(pattern, printed, re.M):
         return list(map(float, found.groups()))
     last = (printed.strip() or "nothing").splitlines()[-1]
@@ -63,29 +64,29 @@ def numbers(pattern: str, printed: str) -> list[float]:
 
 
 def number(pattern: str, printed: str, default: float | None = None) -> float:
-    """The one group of a pattern's first match; a default replaces the problem."""
+    """Return the only group of a pattern's first match; if there is none, the default, or raise Problem."""
     if default is not None and not re.search(pattern, printed, re.M):
         return default
     return numbers(pattern, printed)[0]
 
 
 def talk(run: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of the lines of clients/speakers.py, from a program's report."""
+    """Return the figures of the lines said by clients/speakers.py, from a program's report."""
     lines = run["milliseconds"]
     return {
         "p50_milliseconds": percentile(lines, 50),
         "p95_milliseconds": percentile(lines, 95),
         "p99_milliseconds": percentile(lines, 99),
         "lines": float(len(lines)),
-        # The speakers' own delay, which this machine adds to every figure here.
+        # The speakers' own delay, which the lab's machine adds to every figure of a line.
         "speakers_late_p99_milliseconds": percentile(run["late_milliseconds"], 99),
     }
 
 
-# For the script that starts a load generator: the CPU seconds that it has used, for generator_cpu_percent.
+# For scripts that start a load generator: prints its CPU seconds, for generator_cpu_percent.
 TIME = 'TIMEFORMAT="Generator: %U %S"\ntime'
 
 
 def generator_cpu_percent(printed: str, seconds: float) -> float:
-    """Per cent of a core during the load, from what TIME has printed."""
+    """Return the per cent of a core during the load, from the output of TIME."""
     return sum(numbers(r"^Generator: ([\d.]+) ([\d.]+)", printed)) / seconds * 100

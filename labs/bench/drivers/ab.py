@@ -1,4 +1,4 @@
-"""ab, the driver of three of the four articles: one URL, each client sends its next request after a response.
+"""ab, the driver of three of the four articles: one URL; each client sends its next request after a response.
 
 Settings: `url` and `path`; `host`, the Host header if it is not the URL's; `headers`, a list of further
 lines; `post`, the form to send, which makes it a POST; `clients`; `keepalive`; `requests`; `seconds`, an
@@ -13,7 +13,7 @@ from labs.bench.lab_stack import LabStack, Problem
 
 BODY = "/tmp/ab.body"  # noqa: S108  # in a container of its own
 
-# One request comes first, to learn the length of a response.
+# The first request shows the length of a response.
 SCRIPT = rf"""
 exec 2>&1
 set -e
@@ -34,7 +34,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
-    """The arguments of both calls of ab."""
+    """Return the arguments of both calls of ab."""
     headers = [*settings.get("headers", [])]
     if "host" in settings:
         headers.append(f"Host: {settings['host']}")
@@ -47,7 +47,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(printed: str, expected: int | None) -> dict[str, float]:
-    """Read both reports of ab and the percentiles; raise Problem as `measure` does."""
+    """Return the metrics of both reports of ab, with the percentiles; raise Problem as `measure` does."""
     first, measured = printed.split("=== measured")
     length = number(r"Document Length: +(\d+)", first)
     if number(r"Non-2xx responses: +(\d+)", first, 0):
@@ -68,11 +68,11 @@ def metrics(printed: str, expected: int | None) -> dict[str, float]:
         "requests": complete,
         "seconds": seconds,
         "requests_per_second": complete / seconds,
-        "milliseconds": seconds / complete * 1000,  # the mean across all clients, as in the article
+        "milliseconds": seconds / complete * 1000,  # the mean of all clients, as in the article
         **{
             f"p{per_cent}_milliseconds": number(rf"^{per_cent},([\d.]+)", measured)
             for per_cent in (50, 95, 99)
-            # With fewer requests ab reads past the end of its array and prints meaningless figures.
+            # With fewer requests, ab reads past the end of its array and prints meaningless figures.
             if int(0.5 + complete * per_cent / 100) < complete
         },
         "bytes_per_second": number(r"Total transferred: +(\d+)", measured) / seconds,

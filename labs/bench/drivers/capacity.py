@@ -1,18 +1,18 @@
 """How many visitors a topology carries: Locust's load shape Capacity, judged level by level.
 
 Locust runs in its own service, and doubles the visitors until a threshold of its verdict fails; then it steps
-back until the answer is exact to a tenth (loadtest/README.md). The knee is the highest level that was
-carried: all figures are those of that level, but for `visitors_failing`, the lowest level that was not. That
-one is missing if even `most` visitors were carried. If `generator_was_the_limit` is 1, Locust and not the
-stack failed there: the topology carries at least `visitors_carried`.
+back until the result is exact to a tenth (loadtest/README.md). The knee is the highest level that was
+carried: all figures describe it, except `visitors_failing`, the lowest level that was not carried. That
+figure is missing if even `most` visitors were carried. If `generator_was_the_limit` is 1, Locust and not the
+stack failed at that level: the topology carries at least `visitors_carried`.
 
-`generator_cpu_percent` is that of the busiest process of Locust. Every level, with the reasons of its
-verdict, is in test-results/bench/capacity/TOPOLOGY.json, which the next run of that topology replaces.
+`generator_cpu_percent` is the CPU use of the busiest process of Locust. Every level, with the reasons of its
+verdict, is in test-results/bench/capacity/TOPOLOGY.json, which the topology's next run replaces.
 
-Settings: `topology`, its host name; `most`, the visitors at the highest level; `rate`, how many of them
-arrive in a second; `warm_up` and `seconds`, the time before the measurement of a level, and its length;
-`processes` of Locust, -1: one for each core; `cores`, what the backend may use, of which
-`backend_share_percent` is a part.
+Settings: `topology`, its host name; `most`, the visitors at the highest level; `rate`, how many visitors
+arrive in a second; `warm_up` and `seconds`, the time before a level's measurement, and the measurement's
+length; `processes` of Locust, -1: one for each core; `cores`, the number that the backend may use, to which
+`backend_share_percent` relates.
 """
 
 import json
@@ -26,7 +26,7 @@ from labs.bench.lab_stack import REPO, LabStack, Problem
 SERVICE = "locust"
 LEVELS = REPO / "test-results" / "bench" / "capacity"
 
-# Locust ends with 1 if the answer is "at least", so only a missing report is an error.
+# Locust also ends with 1 if the result is "at least", so only a missing report is an error.
 SCRIPT = """
 LOADTEST_REPORTS=$(mktemp -d)
 export LOADTEST_REPORTS
@@ -34,7 +34,7 @@ printed=$(locust --headless --only-summary "$@" 2>&1)
 cat "$LOADTEST_REPORTS/report.json" || { echo "$printed" >&2; exit 1; }
 rm -r "$LOADTEST_REPORTS"
 """
-# Metric -> figure of a level; None for one that was not measured.
+# Metric -> figure of a level; None for a figure that was not measured.
 FIGURES = {
     "requests_per_second": "requests_per_second",
     "p95_milliseconds": "p95_ms",
@@ -45,7 +45,7 @@ FIGURES = {
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One climb; raise Problem if not even the smallest number of visitors was carried."""
+    """Make one climb. Raise Problem if not even the smallest number of visitors was carried."""
     with Cpu(stack) as cpu:
         printed = stack.run(SERVICE, "sh", "-c", SCRIPT, "locust", *options(settings))
     report = json.loads(printed)
@@ -55,7 +55,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
-    """The arguments of Locust."""
+    """Return the arguments of Locust."""
     return [
         "--shape=Capacity",
         f"--topology={settings['topology']}",
@@ -68,7 +68,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(report: Mapping[str, Any], cpu: Cpu, cores: float) -> dict[str, float]:
-    """The figures of Locust's report; raise Problem as `measure` does."""
+    """Return the figures of Locust's report; raise Problem as `measure` does."""
     levels = report["measurements"]
     carried = [level for level in levels if level["carried"]]
     failing = min((one for one in levels if not one["carried"]), key=lambda one: one["users"], default=None)
@@ -76,7 +76,7 @@ def metrics(report: Mapping[str, Any], cpu: Cpu, cores: float) -> dict[str, floa
         raise Problem(report["outcome"] or "Locust measured nothing")
     knee = max(carried, key=lambda level: level["users"])
     used = cpu.percent(knee["began"], knee["began"] + knee["seconds"])
-    # The runner would subtract the service `generator`, which is at rest here.
+    # The runner would subtract the service `generator`, which is idle in this lab.
     rest = used["system_cpu_percent"] - used[f"cpu_percent.{SERVICE}"] / (os.cpu_count() or 1)
     return {
         "visitors_carried": float(knee["users"]),

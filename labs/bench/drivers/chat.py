@@ -1,7 +1,7 @@
-"""Chat under load: how long a line of the chat takes while other clients load the stage's files.
+"""Chat under load: how long a line takes while other clients load the stage's files.
 
-The programs are clients/chat.py and page_loads.py. Settings: `load`, per cent of what UpStage alone can
-serve; `web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
+The programs are clients/chat.py and page_loads.py. Settings: `load`, per cent of UpStage's own capacity;
+`web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
 (labs/scale/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
 """
 
@@ -14,16 +14,16 @@ from typing import Any
 from labs.bench.drivers import report, talk
 from labs.bench.lab_stack import LabStack, Problem
 
-BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
+BUSY = 90.0  # per cent of one core; a generator that uses more is the bottleneck
 LATE = 250.0  # milliseconds behind schedule: if half of the page loads start later, the generator is too slow
 
-AT_ONCE = 8  # with six connections each, more than one process can answer
+AT_ONCE = 8  # page loads; with six connections each, more than one backend process can answer
 CAPACITY_SECONDS = 4.0
 CAPACITY_ROUNDS = 3
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run; raise Problem if a line or a file is lost, or if the generator is the bottleneck."""
+    """Make one run. Raise Problem if a line or a file is lost, or if the generator is the bottleneck."""
     rate = 0.0
     if settings["load"]:
         rate = capacity(stack, json.dumps(settings["capacity"])) * settings["load"] / 100
@@ -32,7 +32,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 @cache
 def capacity(stack: LabStack, web: str) -> float:
-    """Page loads a second that UpStage alone can serve; measured once per stack.
+    """Return the page loads a second that UpStage alone can serve; measured once per stack.
 
     The best of a few rounds counts, because other programs can only lower the rate. `web`: the address of
     UpStage, as JSON.
@@ -47,7 +47,7 @@ def capacity(stack: LabStack, web: str) -> float:
 
 
 def metrics(run: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report of clients/chat.py; raise Problem as `measure` does."""
+    """Return the figures of a report of clients/chat.py; raise Problem as `measure` does."""
     loads, used = run["page_loads"], run["cpu_percent"]
     figures = {**talk(run), "page_loads_per_second": 0.0}
     if loads:
@@ -59,7 +59,7 @@ def metrics(run: Mapping[str, Any]) -> dict[str, float]:
 
 
 def check(loads: Mapping[str, Any], cpu_percent: float) -> None:
-    """Problem if a page load failed, or if the generator, which used `cpu_percent`, was the bottleneck."""
+    """Raise Problem if a page load failed, or the generator, which used `cpu_percent`, was the bottleneck."""
     failures, served = loads["failures"], loads["milliseconds"]
     if failures:
         raise Problem(f"{len(failures)} of {len(failures) + len(served)} page loads failed: {failures[0]}")

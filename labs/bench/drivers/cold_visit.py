@@ -1,7 +1,7 @@
-"""A first visit from a distance: from nothing to the end of a small file, over a new connection.
+"""A first visit from a distance: the time to the end of a small file over a new connection.
 
-clients/distance.py is the distance, curl the client. Settings: `address` and `port`; `host` and `path`;
-`round_trip`, in milliseconds; `http`, curl's option for the version; `version`, the one that must result;
+clients/distance.py adds the distance; curl is the client. Settings: `address` and `port`; `host` and `path`;
+`round_trip`, in milliseconds; `http`, curl's option for the version; `version`, which must be the result;
 `bytes`, the length of the file; `visits`, one after another.
 """
 
@@ -16,7 +16,7 @@ WRITE_OUT = "%{http_version} %{http_code} %{size_download} %{time_total}\\n"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The median visit. Raise Problem if a response is not a whole 200 over the wanted version."""
+    """Measure the median visit. Raise Problem if a response is not a whole 200 over the wanted version."""
     host, port = settings["host"], settings["port"]
     curl = ["curl", "-sk", settings["http"], "--resolve", f"{host}:{port}:127.0.0.1"]
     curl += ["-o", "/dev/null", "-w", WRITE_OUT, f"https://{host}:{port}{settings['path']}"]
@@ -29,7 +29,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(visits: list[str], settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures from curl's output for each visit; raise Problem as `measure` does."""
+    """Return the figures from curl's output for each visit; raise Problem as `measure` does."""
     good = f"{settings['version']} 200 {settings['bytes']} "
     for visit in visits:
         if not visit.startswith(good):

@@ -12,7 +12,7 @@ from labs.bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run."""
+    """Make one run."""
     found = report(stack, with_address(settings), "connections", settings["client"])
     return {
         "requests": float(found["connections"]),

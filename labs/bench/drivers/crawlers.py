@@ -1,15 +1,15 @@
-"""Visitors beside crawlers: what the visitors feel, what reaches UpStage, and what the crawlers are refused.
+"""Visitors beside crawlers: the visitors' times, the requests that reach UpStage, and those that are refused.
 
 Locust runs in its own service: the visitors by its shape Compare, and beside them the class Crawler
-(loadtest/README.md). The rules of varnish/ are put into the running Varnish first. A well-behaved bot of the
-generator, with an address of its own and no cookie, asks once a second for a page that no cache has: its
-times are also those of a person who has just come and asks for a page that was not asked for before.
+(loadtest/README.md). The rules of varnish/ are first loaded into the running Varnish. A well-behaved bot in
+the generator, with its own address and no cookie, requests once a second a page that no cache has: its times
+are also those of a new visitor who requests a page that nobody has requested before.
 
-Settings: `users`, the visitors; `rate`, how many of them arrive in a second; `chat_rate`, lines of each per
-minute; `crawl`, requests of crawlers a second; `addresses` that they have, 0: no crawlers; `robots`, "ignore"
-or "obey"; `arguments`, whether those of pages are dropped; `anonymous`, whether UpStage learns which clients
-are anonymous and makes two pages at a time for them; `warm_up` and `seconds`; `processes` of Locust; `cores`,
-what the backend may use.
+Settings: `users`, the visitors; `rate`, how many visitors arrive in a second; `chat_rate`, lines of each
+visitor per minute; `crawl`, requests of crawlers a second; `addresses` of the crawlers, 0: no crawlers;
+`robots`, "ignore" or "obey"; `arguments`, whether those of pages are dropped; `anonymous`, whether UpStage
+learns which clients are anonymous and makes two pages at a time for them; `warm_up` and `seconds`;
+`processes` of Locust; `cores`, the number that the backend may use.
 """
 
 import json
@@ -24,8 +24,8 @@ from labs.bench.drivers.capacity import SCRIPT, SERVICE
 from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.percentile import percentile
 
-# These files come before those of varnish/ in Varnish's path. The last file takes back what anonymous.vcl
-# tells UpStage.
+# These files come before those of varnish/ in Varnish's path. The last file takes back the header by which
+# anonymous.vcl tells UpStage.
 RULES = """
 cd /tmp/varnish
 rm -f queries.vcl trace.vcl
@@ -47,7 +47,7 @@ LINES = {
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run. Raise Problem if Locust or the bot measured nothing."""
+    """Make one run. Raise Problem if Locust or the bot measured nothing."""
     stack.run("varnish", "sh", "-c", RULES, "sh", str(settings["arguments"]), str(settings["anonymous"]))
     length = round(settings["warm_up"] + settings["seconds"])
     with Cpu(stack) as cpu, ThreadPoolExecutor(1) as pool:
@@ -58,7 +58,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def options(settings: Mapping[str, Any]) -> list[str]:
-    """The arguments of Locust."""
+    """Return the arguments of Locust."""
     return [
         "--shape=Compare",
         "--topologies=default",
@@ -76,7 +76,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> dict[str, float]:
-    """The figures of Locust's report and of the bot's responses; raise Problem as `measure` does."""
+    """Return the figures of Locust's report and of the bot's responses; raise Problem as `measure` does."""
     if not report["measurements"]:
         raise Problem(report["outcome"] or "Locust measured nothing")
     [run] = report["measurements"]
@@ -104,7 +104,7 @@ def metrics(report: Mapping[str, Any], asked: str, cpu: Cpu, cores: float) -> di
 
 
 def crawled(caches: list[Mapping[str, Any]]) -> dict[str, int]:
-    """The numbers of the crawlers' responses: all, those that a cache had, and refusals."""
+    """Return the numbers of the crawlers' responses: all, those that a cache had, and refusals."""
     rows = [row for row in caches if row["row"].startswith("(crawlers)")]
 
     def count(tier: str, *outcomes: str) -> int:

@@ -1,11 +1,11 @@
-"""A crowd asks for one page at the same instant, while the origin needs a moment: how many requests reach it?
+"""A crowd requests one page at the same instant, while the origin is slow: how many requests reach it?
 
-The origin's container is paused, so that no request is answered before the last one has arrived: the count
-does not depend on how fast either side is. The page is `path` with its own query each time.
+The origin's container is paused, so that no request is answered before the last one has arrived: the number
+does not depend on either side's speed. The page is `path` with a different query each time.
 
-Settings: `url`, `host`, `path`; `clients`, the size of the crowd; `standstill`, how many seconds the
-origin is paused; `copy`: "expired", the page was cached a moment ago and its lifetime is over, or "none";
-`lifetime`, of the page, in seconds.
+Settings: `url`, `host`, `path`; `clients`, the size of the crowd; `standstill`, how many seconds the origin
+is paused; `copy`: "expired", if the page was cached and its lifetime has just ended, or "none"; `lifetime`,
+of the page, in seconds.
 """
 
 import re
@@ -19,12 +19,12 @@ from labs.bench.drivers import report, with_address
 from labs.bench.lab_stack import LabStack, Problem
 
 ORIGIN = "backend"
-# The backend's own count; it counts a request when the request ends.
+# The backend's own count, which includes a request when the request ends.
 COUNT = ["curl", "-sf", "http://backend:9110/metrics"]
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One crowd; raise Problem if a response is missing."""
+    """Measure one crowd. Raise Problem if a response is missing."""
     page = {**settings, "path": f"{settings['path']}?{uuid.uuid4().hex}"}
     if settings["copy"] == "expired":
         ask(stack, page, 1)
@@ -50,11 +50,11 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def ask(stack: LabStack, settings: Mapping[str, Any], clients: int) -> dict[str, Any]:
-    """The report of clients/crowd.py for that many clients."""
+    """Return the report of clients/crowd.py for that many clients."""
     return report(stack, {**with_address(settings), "clients": clients}, "crowd")
 
 
 def requests_to_origin(stack: LabStack, kind: str = "stage") -> float:
-    """All requests of a kind, such as for stages, that the origin has answered since it started."""
-    counted = rf'^upstage_http_request_seconds_count{{path="{kind}".*}} (\S+)$'  # of each status
+    """Return the number of requests of a kind, such as for stages, that the origin has answered so far."""
+    counted = rf'^upstage_http_request_seconds_count{{path="{kind}".*}} (\S+)$'  # one line for each status
     return sum(map(float, re.findall(counted, stack.run("generator", *COUNT), re.M)))

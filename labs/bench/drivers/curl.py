@@ -1,8 +1,8 @@
-"""curl: the one client in Debian that speaks HTTP/1.1, HTTP/2 and HTTP/3 alike.
+"""curl: the only client in Debian that speaks HTTP/1.1, HTTP/2 and HTTP/3 alike.
 
 With HTTP/1.1 it opens a connection for each request in progress; with HTTP/2 and HTTP/3 all share one.
 
-Settings: `url` and `path`; `http`, curl's option for the version; `version`, the one that must result;
+Settings: `url` and `path`; `http`, curl's option for the version; `version`, which must be the result;
 `clients`, the requests in progress; `requests`; `bytes`, the length of each response; `options`, further
 options of curl.
 """
@@ -17,9 +17,9 @@ from labs.bench.lab_stack import LabStack, Problem
 
 # Some runs of curl 8.14 over HTTP/3 stall, most of them with large files on a busy machine.
 ATTEMPTS = 3
-STALLED = 60  # seconds for a whole run
+STALLED = 60  # seconds for a whole run, after which it counts as stalled
 
-# TIMEFORMAT: the time of the whole run, and the CPU seconds of curl.
+# TIMEFORMAT: the duration of the whole run, and the CPU seconds of curl.
 SCRIPT = r"""
 TIMEFORMAT="Took: %R %U %S"
 time timeout "$1" curl -sk -Z "${@:2}" -o /dev/null 2>/dev/null
@@ -39,7 +39,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(printed: str, settings: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a run; raise Problem as `measure` does."""
+    """Return the figures of a run; raise Problem as `measure` does."""
     *responses, took = printed.splitlines()
     requests = settings["requests"]
     good = f"{settings['version']} 200 {settings['bytes']}"

@@ -1,21 +1,21 @@
 """httperf, the article's driver: connections at a fixed rate, one request each.
 
-Why this old driver: of Debian's load generators it alone opens a connection for each request at a fixed rate,
-whether or not the earlier ones have been answered. ab, wrk and hey send their next request after a response:
-they send less to a slow server, and the time the missing requests would have waited is never measured
-(coordinated omission). h2load --rate has a clock as well, but opens connections in bursts, one burst per
-tick, and excludes the connection from the time of a request. httperf spreads them evenly, catches up when it
-is late, and measures from the first packet of a connection to the end of the response.
+Why this old driver: of Debian's load generators, only this one opens a connection for each request at a fixed
+rate, whether or not the earlier ones have been answered. ab, wrk and hey send their next request after a
+response: they send less to a slow server, and the time that the missing requests would have waited is never
+measured (coordinated omission). h2load --rate has a clock as well, but opens connections in bursts, one burst
+per tick, and does not count the time to connect. httperf spreads them evenly, catches up when it is late, and
+measures from the first packet of a connection to the end of the response.
 
 Its limits: it has one thread, so several processes share the rate, and their reports are merged. It never
-sleeps, so its CPU time does not say how busy it is. A process can hold 1,022 connections; one more is an
-error. The longest burst, the connections that were due when httperf next looked, shows the cause: if it is
-too long, httperf was the bottleneck and the measurement is rejected. Only answered connections have times:
-if there are errors, the longest waits are missing.
+sleeps, so its CPU time does not show how busy it is. A process can hold 1,022 connections; one more is an
+error. The longest burst, the connections that were due when httperf next checked, shows the cause: if it is
+too long, httperf was the bottleneck and the measurement is rejected. Only answered connections have times: if
+there are errors, the longest waits are missing.
 
 Settings: `host`, `port`, `path`; `service`, whose memory is measured; `bytes`, the required length of a
-response; `rate`, per second; `seconds`; `timeout`, seconds until a connection is given up; `generators`, the
-number of processes.
+response; `rate`, per second; `seconds`; `timeout`, seconds until httperf gives up a connection; `generators`,
+the number of processes.
 """
 
 import math
@@ -29,10 +29,10 @@ from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.memory import Memory
 from labs.bench.percentile import percentile
 
-LATE = 100.0  # milliseconds behind schedule: no steady rate
-BURST = 256  # connections at once: a quarter of what httperf can hold
-ATTEMPTS = 5  # httperf is late because of other programs, not because of the server
-KEPT_UP = 0.95  # of the rate: a server that answers less is saturated
+LATE = 100.0  # milliseconds behind schedule, above which the rate does not count as steady
+BURST = 256  # connections opened at once: a quarter of those that httperf can hold
+ATTEMPTS = 5  # if httperf is late, other programs are the cause, not the server: measure again
+KEPT_UP = 0.95  # share of the rate: a server that answers less is saturated
 
 # The processes run side by side; their reports are printed one after another.
 SCRIPT = r"""
@@ -57,10 +57,10 @@ class Late(Problem):
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Offer one rate. Raise Problem if httperf is late every time, or no response is good."""
+    """Offer one rate. Raise Problem if httperf is late every time, or if no response is good."""
     generators = settings["generators"]
     rate = settings["rate"] / generators
-    due = max(1, round(rate * settings["seconds"]))  # of each process
+    due = max(1, round(rate * settings["seconds"]))  # connections of each process
     command = ("bash", "-c", SCRIPT, "fixed_rate", str(generators), *options(settings, rate, due))
 
     def offer() -> dict[str, float]:
@@ -72,9 +72,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def options(settings: Mapping[str, Any], rate: float, connections: int) -> list[str]:
-    """The arguments of a process. The server closes, as in the article, so its side keeps the port busy."""
+    """Return a process's arguments. The server closes, as in the article, so its side keeps the port busy."""
     return [
-        *("-v", "-v"),  # with the histogram
+        *("-v", "-v"),  # adds the histogram
         f"--server={settings['host']}",
         f"--port={settings['port']}",
         f"--uri={settings['path']}",
@@ -87,11 +87,11 @@ def options(settings: Mapping[str, Any], rate: float, connections: int) -> list[
 
 @dataclass(frozen=True)
 class Report:
-    """The report of one httperf process. Times of a connection are in milliseconds."""
+    """The report of one httperf process. Times are in milliseconds, for a connection."""
 
     answered: int
     seconds: float
-    burst: int  # connections at once
+    burst: int  # connections opened at once
     cpu_percent: float
     at_once: float
     content: float  # mean bytes of a response
@@ -99,11 +99,11 @@ class Report:
     mean: float
     highest: float
     deviation: float
-    durations: Sequence[float]  # from httperf's histogram (-v -v): of all connections, rounded up
+    durations: Sequence[float]  # of all connections, rounded up, from httperf's histogram (-v -v)
 
     @classmethod
     def read(cls, printed: str) -> Self:
-        """Problem if something is missing."""
+        """Read a report; raise Problem if something is missing."""
         lowest, mean, highest, deviation = numbers(
             r"^Connection time .* min ([\d.]+) avg ([\d.]+) max ([\d.]+) .*stddev ([\d.]+)", printed
         )
@@ -126,7 +126,7 @@ class Report:
 def metrics(printed: str, rate: float, due: int, expected: int) -> dict[str, float]:
     """Merge the reports. `rate` and `due` are those of one process.
 
-    Raise Late if one of them fell behind its schedule, Problem as `measure` does.
+    Raise Late if a process fell behind its schedule, Problem as `measure` does.
     """
     reports = [Report.read(each) for each in printed.split("=== report\n")[1:]]
     for report in reports:

@@ -1,8 +1,8 @@
-"""h2load: TLS, and HTTP/2 where the server speaks it.
+"""h2load: TLS, with HTTP/2 if the server supports it.
 
 Each client has one request in progress. Settings: `tls`, the address of the server as HOST:PORT; `host` and
-`path`; `clients`, each with one connection; `seconds`; `headers`, a list of lines; `bytes`, the minimum
-length of a response.
+`path`; `clients`, each with one connection; `seconds`; `headers`, a list of header lines; `bytes`, the
+minimum length of a response.
 """
 
 import re
@@ -25,7 +25,7 @@ exec 2>&1
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     """Load one URL.
 
-    Raise Problem if a request fails or is not answered by a 2xx, a response is too short or a client ends
+    Raise Problem if a request fails or is not answered by a 2xx, a response is too short, or a client ends
     early.
     """
     command = (
@@ -43,9 +43,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def check_connections(printed: str, expected: int) -> None:
-    """Problem if a server has closed connections, which h2load does not open again.
+    """Raise Problem if a server has closed connections, which h2load does not reopen.
 
-    `expected` requests are in progress at the end, as all the time: started, and not done.
+    `expected` requests are in progress at the end, as at any time: started, and not done.
     """
     started, done = numbers(r"^requests: .* (\d+) started, (\d+) done", printed)
     if started - done < expected:
@@ -55,7 +55,7 @@ def check_connections(printed: str, expected: int) -> None:
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
-    """Read h2load's report; raise Problem as `measure` does."""
+    """Return the metrics of h2load's report; raise Problem as `measure` does."""
     requests = number(r"^requests: \d+ total, \d+ started, (\d+) done", printed)
     if not requests:
         raise Problem("h2load received no response")
@@ -65,7 +65,7 @@ def metrics(printed: str, expected: int = 0) -> dict[str, float]:
     if other := sum(map(int, re.findall(r"(\d+) [345]xx", printed))):
         raise Problem(f"{other} of {requests:.0f} requests were not answered by a 2xx")
     body = number(r"^traffic: .* \((\d+)\) data$", printed)
-    # More bytes are not an error: the last responses, which do not count, have arrived in part.
+    # More bytes are not an error: they belong to the last responses, which are incomplete and do not count.
     if body / requests < expected:
         raise Problem(f"the responses had {body / requests:.0f} bytes instead of {expected}")
     seconds = number(r"^finished in ([\d.]+)s", printed)

@@ -1,9 +1,9 @@
 """TLS handshakes: how many the server completes in a second, and the cost of each.
 
 clients/handshakes.py is the client. Settings: `address`; `port`; `version`, "TLSv1.2" or "TLSv1.3";
-`ciphers`, for TLS 1.2, empty for OpenSSL's own; `negotiates`, how the cipher suite that results must begin;
-`openssl`, the client's OpenSSL configuration, with its key exchanges; `resumed`, whether each continues an
-earlier session; `processes` of the client; `seconds`.
+`ciphers`, for TLS 1.2, empty for OpenSSL's own; `negotiates`, the beginning of the resulting cipher suite's
+name; `openssl`, the client's OpenSSL configuration, with its key exchanges; `resumed`, whether each handshake
+continues an earlier session; `processes` of the client; `seconds`.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run. Raise Problem if the handshakes were not of the kind that the settings say."""
+    """Make one run. Raise Problem if the handshakes were not as the settings require."""
     found = report(stack, settings, "handshakes", environment=[f"OPENSSL_CONF={settings['openssl']}"])
     done, resumed = found["handshakes"], found["resumed"]
     if resumed != (done if settings["resumed"] else 0):

@@ -1,7 +1,7 @@
-"""Many clients join a stage at once, while others talk on it.
+"""Many clients join a stage at the same instant, while others talk on it.
 
-clients/joins.py is the client; its first lines explain the settings `stage`, `joins`, `speakers`,
-`lines_per_second` and `seconds`. The backend is restarted first: it forgets the earlier joins, and has the
+clients/joins.py is the client; its docstring explains the settings `stage`, `joins`, `speakers`,
+`lines_per_second` and `seconds`. The backend is restarted first: then it has no earlier joins, and has the
 drawing that the lab has put into its database.
 """
 
@@ -13,11 +13,11 @@ from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.memory import Memory
 from labs.bench.percentile import percentile
 
-BUSY = 90.0  # per cent of one core: above it, the generator itself is measured
+BUSY = 90.0  # per cent of one core; a generator that uses more is the bottleneck
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One measurement. Raise Problem if a line or a join is lost, or the generator is the bottleneck."""
+    """Make one measurement. Raise Problem if a line or a join is lost, or the generator is the bottleneck."""
     stack.restart("backend")
     before = stack.usage(["nginx", "backend"])
     with Memory(stack, "nginx") as nginx, Memory(stack, "backend") as backend:
@@ -26,13 +26,13 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
     figures = metrics(found)
     for name, memory in (("nginx", nginx), ("backend", backend)):
         figures[f"{name}_memory_bytes"] = memory.highest()
-        # These include the talk, which is little beside the joins.
+        # The seconds include the talk, which costs little compared with the joins.
         figures[f"{name}_cpu_milliseconds"] = (after[name].cpu_seconds - before[name].cpu_seconds) * 1000
     return figures
 
 
 def metrics(found: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of a report of clients/joins.py; raise Problem as `measure` does."""
+    """Return the figures of a report of clients/joins.py; raise Problem as `measure` does."""
     joins, used = found["joins"], found["cpu_percent"]
     figures = talk(found)
     if joins:

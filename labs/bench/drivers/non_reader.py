@@ -1,7 +1,7 @@
 """A client that joins a stage and never reads: how long until the stage disconnects it.
 
-clients/non_reader.py is the client; its first lines explain the settings `stage`, `kilobytes_per_second` and
-`within`. The backend is restarted first: it then has the drawing that the lab has put into its database.
+clients/non_reader.py is the client; its docstring explains the settings `stage`, `kilobytes_per_second` and
+`within`. The backend is restarted first: then it has the drawing that the lab has put into its database.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from labs.bench.lab_stack import LabStack, Problem
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One measurement. Raise Problem if the client is not disconnected within `within` seconds."""
+    """Make one measurement. Raise Problem if the client is not disconnected within `within` seconds."""
     stack.restart("backend")
     found = report(stack, settings, "non_reader")
     if found["cut_seconds"] is None:

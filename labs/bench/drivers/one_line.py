@@ -1,8 +1,8 @@
-"""One line to all: how long it takes to reach thousands of members of a stage, and what these cost.
+"""One line to all: the time until it reaches thousands of members of a stage, and their cost.
 
-clients/one_line.py is the client; its first lines explain the settings `stage`, `listeners`, `watched`,
-`lines`, `every` and `settle`. Nginx and the backend are restarted first, so that none of their memory is left
-from an earlier measurement.
+clients/one_line.py is the client; its docstring explains the settings `stage`, `listeners`, `watched`,
+`lines`, `every` and `settle`. nginx and the backend are restarted first, so that memory of an earlier
+measurement does not count.
 """
 
 import statistics
@@ -14,7 +14,7 @@ from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.memory import Memory
 
 SERVERS = ("nginx", "backend")
-# Figures of the program's report.
+# Figures taken from the program's report.
 PASSED_ON = [
     *("p50_milliseconds", "p95_milliseconds", "p99_milliseconds", "highest_milliseconds", "deliveries"),
     *("generator_cpu_percent", "generator_milliseconds_per_line"),
@@ -22,7 +22,7 @@ PASSED_ON = [
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One measurement. Raise Problem if a client is refused or disconnected, or misses a line."""
+    """Make one measurement. Raise Problem if a client is refused or disconnected, or misses a line."""
     for server in reversed(SERVERS):
         stack.restart(server)
     with Memory(stack, "nginx") as nginx, Memory(stack, "backend") as backend:

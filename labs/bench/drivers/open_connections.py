@@ -4,7 +4,7 @@ Settings: `host`, `port`, `path`, `bytes`, `connections`, `every`, `rounds`, `pa
 clients/hold_connections.py explains them; `vhost`, the Host header if it is not `host`; `service`, whose
 memory and processes are measured.
 
-Every measurement starts with fresh server processes: old ones keep memory that they have freed, so the next
+Every measurement starts with new server processes: old ones keep memory that they have freed, so further
 connections would seem to cost less than they do.
 """
 
@@ -17,9 +17,9 @@ from labs.bench.drivers import report
 from labs.bench.lab_stack import LabStack, Problem, Usage
 from labs.bench.memory import Memory
 
-SETTLED = 20.0  # seconds until the memory of new processes must be stable
-PAUSE = 0.5  # seconds between two samples of it
-# Figures of the program's report.
+SETTLED = 20.0  # seconds in which the memory of new processes must become stable
+PAUSE = 0.5  # seconds between two samples of the memory
+# Figures taken from the program's report.
 PASSED_ON = [
     *("open_seconds", "milliseconds", "lowest_milliseconds", "highest_milliseconds"),
     *("deviation_milliseconds", "p99_milliseconds", "late_milliseconds", "generator_cpu_percent"),
@@ -36,13 +36,13 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def fresh(stack: LabStack, service: str) -> Usage:
-    """Give the server new processes; returns its use before the first connection."""
+    """Give the server new processes; return its memory use before the first connection."""
     stack.containers[service].kill("HUP")  # nginx and Apache start new processes
     return settled(stack, service)
 
 
 def settled(stack: LabStack, service: str) -> Usage:
-    """The server's use once its memory is stable: two samples in a row differ by less than 1 %."""
+    """Return the server's use once its memory is stable: two samples in a row differ by less than 1 %."""
     deadline = time.monotonic() + SETTLED
     earlier = 0
     while True:
@@ -57,7 +57,7 @@ def settled(stack: LabStack, service: str) -> Usage:
 
 
 def metrics(found: Mapping[str, Any], wanted: int, before: Usage, held: Sequence[Usage]) -> dict[str, float]:
-    """Return metrics from the program's report and the server's use, before it started and at its peak."""
+    """Return metrics from the program's report and the server's use, before the load and at its peak."""
     if found["failures"]:
         reasons = "; ".join(f"{why} ({count})" for why, count in found["failures"].items())
         if "replies" in found:

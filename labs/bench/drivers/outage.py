@@ -1,7 +1,7 @@
 """The origin is down: what does a client get?
 
-Three requests: for a file whose cached copy is fresh, for a page whose copy has expired, and for a page of
-which there is no copy. Each metric `..._status` is the status of a response; 0: there was none.
+There are three requests: for a file whose cached copy is fresh, for a page whose copy has expired, and for a
+page without a copy. Each metric `..._status` is the status of a response; 0: there was no response.
 
 Settings: `url`, `host`; `file`, the path of the file; `path`, of the page; `lifetime`, of the page, in
 seconds; `down`: false leaves the origin running.
@@ -15,11 +15,11 @@ from typing import Any
 from labs.bench.drivers.crowd import ORIGIN, ask
 from labs.bench.lab_stack import LabStack, Problem
 
-BACK_WITHIN = 20.0  # seconds until the server under test has noticed that the origin is back
+BACK_WITHIN = 20.0  # seconds in which the server under test must notice that the origin is back
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One outage. Raise Problem if a copy cannot be cached before it, or if the server never recovers."""
+    """Measure one outage. Raise Problem if no copy can be cached before it, or the server never recovers."""
     expired, missing = (f"{settings['path']}?{uuid.uuid4().hex}" for _ in range(2))
     for path in (settings["file"], settings["file"], expired):
         if (status := get(stack, settings, path)["status"]) != 200:
@@ -33,8 +33,8 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
             for name, path in (("fresh", settings["file"]), ("expired", expired), ("missing", missing))
         }
     finally:
-        stack.containers[ORIGIN].start()  # does nothing if it runs
-        recover(stack, settings)  # also for the next cell, if this one is rejected
+        stack.containers[ORIGIN].start()  # does nothing if the origin is running
+        recover(stack, settings)  # needed by the next cell, too, even if this one is rejected
     return {
         "seconds": sum(one["last_milliseconds"] for one in found.values()) / 1000,
         **{f"{name}_status": one["status"] for name, one in found.items()},
@@ -43,7 +43,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def get(stack: LabStack, settings: Mapping[str, Any], path: str) -> dict[str, float]:
-    """One request: the status of its response, 0 if there was none, and `last_milliseconds`."""
+    """Send one request; return its response's status, 0 if there was none, and `last_milliseconds`."""
     report = ask(stack, {**settings, "path": path}, 1)
     [status] = report["statuses"]
     return {**report, "status": float(status) if status.isdigit() else 0.0}

@@ -1,4 +1,4 @@
-"""Visitors at a distance load a whole stage, all at once: how long until everything has arrived, and what is
+"""Distant visitors load a whole stage at the same instant: how long until everything has arrived, and what is
 lost?
 
 clients/preload.py is the client. Settings: `web` and `stage`, the addresses of both listeners; `clients`,
@@ -6,9 +6,9 @@ the visitors; `round_trip`, in milliseconds, and `megabits` a second, of each vi
 the client; `timeout`, in seconds; `speakers`; `lines_per_second`, of all speakers together; `server`, the
 service whose memory is sampled.
 
-A visitor that did not receive everything does not invalidate the run: it is a figure, and counts as if it
-had waited until `timeout`, whatever the reason. A run is rejected if every visitor failed, or if the
-generator was the bottleneck.
+A visitor that did not receive everything does not invalidate the run: it is counted as if it had waited until
+`timeout`, whatever the reason. A run is rejected if every visitor failed, or if the generator was the
+bottleneck.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ from labs.bench.lab_stack import LabStack, Problem
 from labs.bench.memory import Memory
 from labs.bench.percentile import percentile
 
-BUSY = 95.0  # per cent of one core: above it, the generator itself is measured
+BUSY = 95.0  # per cent of one core; a generator that uses more is the bottleneck
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """One run."""
+    """Make one run."""
     with Memory(stack, settings["server"]) as memory:
         found = report(stack, {**settings, "visitors": settings["clients"]}, "preload")
     return {**metrics(found, settings["timeout"]), "highest_memory_bytes": float(memory.highest())}
 
 
 def metrics(found: Mapping[str, Any], timeout: float) -> dict[str, float]:
-    """The figures of a report; raise Problem as `measure` does."""
+    """Return the figures of a report; raise Problem as `measure` does."""
     busy = found["cpu_seconds"] / found["seconds"] * 100
     if busy > BUSY:
         raise Problem(f"the generator was the bottleneck: it used {busy:.0f} % of a core")
@@ -47,7 +47,7 @@ def metrics(found: Mapping[str, Any], timeout: float) -> dict[str, float]:
         "loaded_percent": len(finished) / len(waited) * 100,
         "chat_p50_milliseconds": percentile(found["chat_milliseconds"], 50),
         "chat_p99_milliseconds": percentile(found["chat_milliseconds"], 99),
-        # The speakers' own delay, which this machine adds to every figure of the chat.
+        # The speakers' own delay, which the lab's machine adds to every figure of the chat.
         "speakers_late_p99_milliseconds": percentile(found["late_milliseconds"], 99),
         "generator_cpu_percent": busy,
     }

@@ -1,6 +1,6 @@
 """A whole machine with little memory: clients hold their connections, and load a page or a film now and then.
 
-The kernel keeps films in memory that no process needs (its page cache); the others are read from the disk.
+The kernel keeps films in memory that no process needs (its page cache); other films are read from the disk.
 
 Settings: those of open_connections, and `film_in` and `film` (clients/hold_connections.py).
 """
@@ -33,13 +33,13 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def load_every_film(stack: LabStack, settings: Mapping[str, Any]) -> None:
-    """Fill the page cache: each film once."""
+    """Fill the page cache by requesting each film once."""
     film = settings["film"]
     url = f"http://{settings['host']}:{settings['port']}" + film["path"].format(f"[1-{film['of']}]")
     stack.run("generator", "curl", "-fsS", "-o", "/dev/null", "-H", f"Host: {film['vhost']}", url)
 
 
 def disk_bytes(stack: LabStack) -> int:
-    """What this machine's disks have read since its start, for any program: the kernel's counter, in kB."""
+    """Return the bytes that this machine's disks have read since its start, by the kernel's counter in kB."""
     counters = dict(line.split() for line in stack.run("generator", "cat", "/proc/vmstat").splitlines())
     return int(counters["pgpgin"]) * 1024

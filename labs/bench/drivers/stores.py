@@ -1,8 +1,8 @@
 """Several writers and one store.
 
-clients/stores.py runs in the generator's container and reports the metrics; a failing store is a figure,
-too. Settings: those of the store, as labs/stores/lab.toml has them; `workers`, "processes" or "threads";
-`writers`, how many of them; `runs`, each with new files.
+clients/stores.py runs in the generator's container and reports the metrics; a failing store gives a figure,
+too. Settings: those of the store, as in labs/stores/lab.toml; `workers`, "processes" or "threads"; `writers`,
+how many of them; `runs`, each with new files.
 """
 
 from functools import partial

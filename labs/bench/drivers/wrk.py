@@ -1,11 +1,11 @@
-"""wrk, where the client must speak HTTP/1.1, or request more than one URL.
+"""wrk, for labs whose client must speak HTTP/1.1 or request more than one URL.
 
-nginx does not compress for ab, which speaks HTTP/1.0.
+With ab, which speaks HTTP/1.0, nginx would not compress.
 
 Settings: `url` and `path`; `host`, the Host header; `clients`; `keepalive`; `seconds`, rounded up to whole
-ones; `headers`, a list of lines; `bytes`, the minimum length of a response. For a page and its files:
-`elements`, their number, and `element`, their path, to which the driver adds a number; wrk requests all in
-turn, equally often.
+seconds; `headers`, a list of header lines; `bytes`, the minimum length of a response. For a page and its
+files: `elements`, their number, and `element`, their path, to which the driver adds a number; wrk requests
+all of them in turn, equally often.
 """
 
 import math
@@ -26,7 +26,7 @@ BYTES = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Load one URL. Raise Problem if a request fails, or the response is not 2xx or 3xx, or too short."""
+    """Load one URL. Raise Problem if a request fails, or if a response is not 2xx or 3xx, or is too short."""
     headers = [f"Host: {settings['host']}", *settings.get("headers", [])]
     if not settings["keepalive"]:
         headers.append("Connection: close")
@@ -48,7 +48,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
-    """Read wrk's report; raise Problem as `measure` does, or if there is none."""
+    """Return the metrics of wrk's report; raise Problem as `measure` does, or if there is none."""
     total = re.search(r"^ +(\d+) requests in ([\d.]+)(s|m),", printed, re.M)
     if not total or total[1] == "0":
         raise Problem(f"wrk measured nothing: {printed.strip().splitlines()[-1]}")

@@ -9,7 +9,7 @@ from labs.bench.lab_stack import LabStack, Problem, Usage
 class Generator:
     """A stack whose generator answers each command with the next report, and keeps the commands.
 
-    A report is what is printed, or an object that is printed as JSON, or a problem to raise.
+    A report is a text to print, an object to print as JSON, or a problem to raise.
     """
 
     def __init__(self, *reports: str | dict[str, Any] | Problem) -> None:
@@ -36,5 +36,5 @@ class Generator:
         return cast(LabStack, self)
 
     def settings(self, number: int) -> Any:
-        """The input that one of our programs was given."""
+        """Return the settings that a program of labs/bench/clients was given."""
         return json.loads(self.commands[number][-1])

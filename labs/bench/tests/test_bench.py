@@ -77,7 +77,7 @@ class Stack(Generator):
 
 
 class Driver:
-    """Measures the rate in the settings; the request with the number `fails` fails."""
+    """Measures the rate in the settings; request number `fails` fails."""
 
     def __init__(self, fails: int = 0) -> None:
         self.asked: list[tuple[str, int]] = []
@@ -183,6 +183,6 @@ def test_each_published_figure_stands_beside_a_cell(name: str) -> None:
     keys = [cell.key for cell in load(LABS / name, "full").cells]
     for article in tomllib.loads((LABS / name / "published.toml").read_text())["tables"]:
         if "from" in article["keys"]:
-            continue  # another place to measure from, which no lab has
+            continue  # no lab measures from that place
         for row in article["rows"]:
             assert dict(zip(article["keys"], row, strict=False)) in keys

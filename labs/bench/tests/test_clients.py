@@ -1,6 +1,6 @@
-"""Our own load generators on loopback: what they count as a failure, and when they send a request.
+"""The labs' own load generators, on loopback: what they count as a failure, and when they send a request.
 
-That they measure the stack is shown by labs/tests, which run each driver for a moment.
+Whether they can measure the stack is tested by labs/tests, which run each driver for a moment.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ PAGE = '<a href="/stages/">Stages</a>' + "".join(f'<link href="{path}">' for pat
 
 
 def report(client: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The report of a program; if it fails, its last words."""
+    """Return the report of a program; if it fails, its last line."""
     command = (sys.executable, "-m", f"labs.bench.clients.{client}", json.dumps(settings))
     done = ran(*command, env={**os.environ, "PYTHONPATH": str(REPO)}, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -41,7 +41,7 @@ def report(client: str, settings: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def origin() -> Iterator[Origin]:
-    """An HTTP server."""
+    """Yield an HTTP server."""
     origin = Origin("origin")
     yield origin
     origin.close()
@@ -49,18 +49,18 @@ def origin() -> Iterator[Origin]:
 
 @pytest.fixture
 def site(origin: Origin) -> Origin:
-    """The same server, with a stage's page."""
+    """Return that server, with a stage's page."""
     origin.respond = lambda request: response(PAGE if request.target == "/stages/demo" else "body")
     return origin
 
 
 def web(site: Origin) -> dict[str, Any]:
-    """The setting `web` of a program."""
+    """Return the setting `web` of a program."""
     return {"address": "127.0.0.1", "port": site.port, "host": "a.example", "page": "/stages/demo"}
 
 
 def misses(site: Origin, path: str, bad: bytes) -> None:
-    """From now on this path has a bad response."""
+    """Give this path a bad response from now on."""
     good = site.respond
     assert good
     site.respond = lambda request: bad if request.target == path else good(request)
@@ -72,7 +72,7 @@ def misses(site: Origin, path: str, bad: bytes) -> None:
 def test_a_page_load_requests_the_page_and_each_file_once_over_six_connections(site: Origin) -> None:
     site.delay = 0.2
     found = report("page_loads", {**web(site), "page_loads_per_second": 1, "seconds": 1})
-    # The page twice: before the start the program reads which files it refers to.
+    # The page is requested twice: first the program reads the names of its files.
     assert Counter(site.targets) == Counter([*["/stages/demo"] * 2, "/admin/id", *FILES])
     assert site.connections == 1 + 6
     assert (len(found["milliseconds"]), found["requests_each"]) == (1, 2 + len(FILES))
@@ -116,7 +116,7 @@ def test_a_visitor_that_gives_up_and_a_bad_response_are_reported(site: Origin, s
 
 
 def visit(origin: Origin) -> tuple[str, int]:
-    """A page load of twenty files: why it failed, and the bytes received."""
+    """Load a page of twenty files; return why that failed, and the bytes received."""
     browser = Browser("127.0.0.1", origin.port, "localhost", "/stages/demo")
     browser.files = [f"/media/{number}.png" for number in range(20)]
     return asyncio.run(browser.visit(30)), browser.received
@@ -151,7 +151,7 @@ def test_a_kept_connection_that_breaks_is_a_failure(origin: Origin, end: bytes) 
 
 
 async def download(link: Link, size: int, connections: int = 1) -> float:
-    """Seconds for so many bytes over each of the connections, all at once; checks what arrives."""
+    """Return the seconds for so many bytes over each connection, all at once; check the received bytes."""
     content = bytes(number % 251 for number in range(size))
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -179,7 +179,7 @@ async def download(link: Link, size: int, connections: int = 1) -> float:
     ("size", "round_trips"),
     [
         (INITIAL_WINDOW - 100, 2),  # the handshake, and the request with its response
-        (3 * INITIAL_WINDOW + 100, 4),  # 1 + 2 windows were not enough
+        (3 * INITIAL_WINDOW + 100, 4),  # 1 + 2 windows are not enough
     ],
 )
 def test_a_response_takes_at_least_the_round_trips_of_the_handshake_and_of_slow_start(
@@ -196,10 +196,10 @@ def test_all_connections_of_a_visitor_share_its_bandwidth() -> None:
 
 
 class Stage(Origin):
-    """A stage that sends a new member its reply in two parts, and each line to all members.
+    """A stage that sends a new member its reply in two parts, and sends each line to all members.
 
-    `refused` and `deaf` are clients by the order in which they connected: the first is disconnected when it
-    joins, the second misses the lines, as all do on a `silent` stage.
+    `refused` and `deaf` are clients, numbered in the order in which they connected: the first is disconnected
+    when it joins, the second does not get the lines, nor does any client of a `silent` stage.
     """
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ class Stage(Origin):
                 connection.shutdown(socket.SHUT_RDWR)
                 return
             connection.sendall(b"stageName=x&mode=STAGE_NAME\0pCount=0&aCount=1&mode=JO")
-            time.sleep(0.01)  # so that parts arrive as parts
+            time.sleep(0.01)  # so that the parts arrive separately
             connection.sendall(b"INED\0")
         elif frame.endswith("mode=LOADED"):
             connection.sendall(b"mode=CONFIRM_LOADED\0")
@@ -233,20 +233,20 @@ class Stage(Origin):
             line = frame.removeprefix("msg=").partition("&")[0].replace("@", "%40")
             for other, member in self.members.items():
                 if other != self.deaf:
-                    with suppress(OSError):  # it has left
+                    with suppress(OSError):  # the client has left
                         member.sendall(f"text={line}&mode=ANONTEXT\0".encode())
 
 
 @pytest.fixture
 def stage() -> Iterator[Stage]:
-    """A stage socket."""
+    """Yield a stage socket."""
     stage = Stage()
     yield stage
     stage.close()
 
 
 def of(stage: Stage) -> dict[str, Any]:
-    """The setting `stage` of a program."""
+    """Return the setting `stage` of a program."""
     return {"address": "127.0.0.1", "port": stage.port, "proxied": True, "stage": "demo"}
 
 
@@ -304,7 +304,7 @@ def crowd(origin: Origin, clients: int) -> dict[str, Any]:
 
 
 def test_a_crowd_connects_before_the_first_request_is_answered(origin: Origin) -> None:
-    """The server answers no client until all are there: one after another they would wait forever."""
+    """The server answers no client until all have connected: one after another, they would wait forever."""
     all_clients = threading.Barrier(40)
 
     def respond(request: Request) -> bytes:
@@ -328,7 +328,7 @@ CUT = response(b"x" * 5000, connection="close")[:2000]
 
 
 def held(origin: Origin, *responses: bytes, **changes: Any) -> dict[str, Any]:
-    """The report of twenty connections to a server with these responses to the first requests."""
+    """Return the report of twenty connections to a server that answers the first requests in this way."""
     first = iter(responses)
     origin.respond = lambda request: next(first, GOOD)
     settings = {"host": "127.0.0.1", "port": origin.port, "path": "/file", "bytes": 5000, "connections": 20}
@@ -337,7 +337,7 @@ def held(origin: Origin, *responses: bytes, **changes: Any) -> dict[str, Any]:
 
 
 def test_the_time_of_a_response_counts_from_when_its_request_was_due(origin: Origin) -> None:
-    # Two requests over one connection, due 20 ms apart, sent one after another: 300 and 580 ms.
+    # Two requests over one connection, due 20 ms apart but sent one after another: 300 and 580 ms.
     origin.delay = 0.3
     found = held(origin, connections=1, every=0.02)
     assert (found["failures"], found["replies"]) == ({}, 2)

@@ -1,4 +1,4 @@
-"""The drivers of our own load generators: which measurements they reject, and what they compute."""
+"""The drivers of the labs' own load generators: which measurements they reject, and what they compute."""
 
 import json
 import time
@@ -47,7 +47,7 @@ def test_the_load_is_a_share_of_what_upstage_alone_can_serve() -> None:
     cells = [cell for cell in load(REPO / "labs" / "scale", "full").cells if cell.driver == "chat"]
     for cell in sorted(cells, key=lambda cell: cell.key["load"] == 0):
         chat.measure(generator.stack, cell.settings)
-    # Measured once for all cells, at the backend's own port.
+    # Measured once for all cells, on the backend's own port.
     asked = [generator.settings(number) for number in range(len(generator.commands))]
     assert [(one["address"], one["port"]) for one in asked[:3]] == [("backend", 8081)] * 3
     rates = {(one["web"]["address"], round(one["page_loads_per_second"], 6)) for one in asked[3:]}
@@ -63,7 +63,7 @@ def test_a_client_that_is_not_disconnected_rejects_the_measurement() -> None:
 
 def test_the_use_of_the_servers_is_that_while_lines_were_sent() -> None:
     def sampled(*moments: float) -> dict[str, Memory]:
-        """A service that uses half of a core and grows by a kilobyte a second."""
+        """Return samples of a service that uses half of a core and grows by a kilobyte a second."""
         samples = [(moment, Usage(moment / 2, 1000 * int(moment), 10**9)) for moment in moments]
         return {"backend": cast(Memory, SimpleNamespace(samples=samples))}
 
@@ -138,7 +138,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Origin:
-    """An origin that can be paused and killed, and a cache before it that `status` describes."""
+    """An origin that can be paused and killed, behind a cache whose copies `status` describes."""
 
     def __init__(self, status: Callable[["Origin"], str]) -> None:
         self.containers = {"backend": self}
@@ -159,7 +159,7 @@ class Origin:
 
     def run(self, service: str, *command: str) -> str:
         if command[0] == "curl":
-            return ""  # the origin's metrics
+            return ""  # the request was for the origin's metrics
         settings: Mapping[str, Any] = json.loads(command[-1])
         self.asked += 1
         while self.paused:
@@ -202,9 +202,9 @@ def level(users: int, carried: bool, limited: bool = False, **changes: Any) -> d
 
 
 def climb(*levels: dict[str, Any], outcome: str = "") -> dict[str, float]:
-    """The figures of a climb on four cores.
+    """Return the figures of a climb on four cores.
 
-    The backend is busy from the tenth second to the twentieth, and half of the machine all the time.
+    The backend is busy from the tenth to the twentieth second, and half of the machine all the time.
     """
     cpu = Cpu(Generator().stack)
     cpu.samples = [
@@ -246,7 +246,7 @@ def test_the_cpu_is_that_of_the_knee(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_listener_of_direct_is_the_stacks_but_for_the_number_of_connections() -> None:
     ours = (REPO / "labs" / "capacity" / "direct.conf.template").read_text()
     assert ours.replace("12000", "2000") == (REPO / "nginx/streams/direct.conf.template").read_text()
-    # Three of four visitors are browsers: six connections, two for what the backend holds, a WebSocket.
+    # Three of four visitors are browsers: six connections, two for held responses, and a WebSocket.
     assert all(
         0.75 * 9 * cell.settings["most"] <= 12_000 for cell in load(REPO / "labs" / "capacity", "full").cells
     )

@@ -1,4 +1,4 @@
-"""labs/edge: what is counted of a page, and the table. tests/test_machines.py has the visitors."""
+"""labs/edge: the counts for a page, and the table. tests/test_machines.py tests the visitors."""
 
 from labs.edge import lab
 from labs.edge.prober import Page

@@ -1,4 +1,4 @@
-"""labs/stores: what the programs count, SQLite's own rules, and the files that its mistakes leave behind."""
+"""labs/stores: what the programs count, SQLite's own rules, and the files that broken rules leave."""
 
 import sqlite3
 from contextlib import closing
@@ -9,7 +9,7 @@ import pytest
 from labs.bench.clients import malformed, stores
 from labs.bench.clients.store import Flat, Sqlite
 
-# --- What is counted
+# --- The counts
 
 
 def test_a_record_says_whether_it_is_whole() -> None:
@@ -59,7 +59,7 @@ def test_the_report_adds_up_and_gives_shares_and_rates() -> None:
     assert stores.report([stores.Outcome(crashes=3)])["operations_per_second"] == 0
 
 
-# --- What goes wrong
+# --- The faults
 
 
 def test_a_flat_file_without_a_lock_loses_what_was_added_while_it_was_read(

@@ -1,4 +1,4 @@
-"""The load generators of others: what the drivers read in their reports, and which runs they reject."""
+"""Other people's load generators: what the drivers read in their reports, and which runs they reject."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ def test_a_percentile_is_the_value_that_so_many_values_do_not_exceed(percent: in
 
 
 def changed(printed: str, *changes: tuple[str, str]) -> str:
-    """Another report: each old text replaced by a new one."""
+    """Return a changed report: each old text is replaced by a new one."""
     for old, new in changes:
         assert old in printed
         printed = printed.replace(old, new)
@@ -186,7 +186,7 @@ LOAD: dict[str, Any] = {
 
 
 def test_percentiles_that_ab_cannot_know_are_left_out() -> None:
-    """With few requests ab reads past its last sample: it has really printed the figure below."""
+    """With few requests ab reads past its last sample: it really printed the figure below."""
     few = MEASURED.replace("requests:      400", "requests:      40")
     figures = of_ab(f"{FIRST}=== measured\n" + few.replace("99,12.498", "99,7311156825131345.000"))
     assert "p99_milliseconds" not in figures
@@ -222,13 +222,13 @@ def test_the_report_of_httperf() -> None:
         "errors": 0,
         "saturated": 0,
         "connections_at_once": 8,
-        "late_milliseconds": pytest.approx(20),  # four at once, 5 ms apart
+        "late_milliseconds": pytest.approx(20),  # four connections at once, 5 ms apart
         "httperf_cpu_percent": 40.8,
         "lowest_milliseconds": 0.1,
         "milliseconds": 3.4,
         "highest_milliseconds": 31.6,
         "deviation_milliseconds": pytest.approx(6.3),
-        "p99_milliseconds": pytest.approx(30, abs=0.05),  # the third from the end lies between 29 and 30
+        "p99_milliseconds": pytest.approx(30, abs=0.05),  # the third-longest time is between 29 and 30
     }
     durations = fixed_rate.Report.read(HTTPERF).durations
     assert (len(durations), durations.count(1), max(durations)) == (200, 129, 32)
@@ -240,7 +240,7 @@ def test_the_reports_of_several_processes_are_merged() -> None:
     assert found["requests_per_second"] == pytest.approx((200 + 1416) / 0.997), "until the last has ended"
     assert (found["lowest_milliseconds"], found["highest_milliseconds"]) == (0.1, 31.6)
     assert found["milliseconds"] == pytest.approx((200 * 3.4 + 1416 * 1.4) / 1616)
-    # The squares of both, around the common mean.
+    # The squares of both deviations, around the common mean.
     squares = (200 * (6.3**2 + 3.4**2) + 1416 * (2.0**2 + 1.4**2)) / 1616
     assert found["deviation_milliseconds"] == pytest.approx((squares - found["milliseconds"] ** 2) ** 0.5)
     assert found["late_milliseconds"] == pytest.approx(51 / 3), "of the later one"
@@ -315,7 +315,7 @@ CURL: dict[str, Any] = {
 
 
 def test_the_report_of_curl() -> None:
-    bad = "3 200 75000\n0 000 0\nTook: 0.5 0.1 0.1\n"  # is repeated
+    bad = "3 200 75000\n0 000 0\nTook: 0.5 0.1 0.1\n"  # this run is repeated
     generator = Generator(bad, bad, "3 200 75000\n" * 4 + "Took: 0.500 0.150 0.050\n")
     found = {"requests": 4, "seconds": 0.5, "requests_per_second": 8, "bytes_per_second": 600_000}
     assert curl.measure(generator.stack, CURL) == pytest.approx({**found, "generator_cpu_percent": 40})

@@ -1,10 +1,10 @@
-"""The portal: a catalogue of open data, as a WSGI application about as slow as the one of 2014.
+"""The portal: a catalogue of open data, as a WSGI application about as slow as that of 2014.
 
 Nothing here sleeps. Each request counts the whole catalogue again, because the application does not keep the
 sums. So the size of the catalogue, OPENDATA_RECORDS, determines the cost of a page.
 
 It serves the requests in the article's log: the front page, the search, POST /results/KEY and GET
-/facet/kind/KEY for what the search found, and files such as /gen/portal.js?HASH, which browsers revalidate.
+/facet/kind/KEY for the results of a search, and files such as /gen/portal.js?HASH, which browsers revalidate.
 In 2014 the key was a hash of the query, which the portal remembered; here it is the query itself in
 hexadecimal.
 """
@@ -22,12 +22,12 @@ from typing import Any
 from urllib.parse import parse_qs
 
 RECORDS = int(os.environ["OPENDATA_RECORDS"])
-PAGE_BYTES = 9_231  # as ab saw the front page in the article
-FORM_BYTES = 1_000  # more than any form here has
+PAGE_BYTES = 9_231  # the length of the front page that ab reported in the article
+FORM_BYTES = 1_000  # more than any form of the portal has
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 ORDERS = {"newest": "year DESC, id DESC", "largest": "bytes DESC"}
 FILES = {file.name: file.read_bytes() for file in sorted(Path(__file__).with_name("gen").iterdir())}
-# The first digits of a file's hash: its ETag, and the query of its URL, so that changed files have new URLs.
+# The beginning of each file's hash: its ETag, and the query of its URL, so that changed files have new URLs.
 HASHES = {name: hashlib.sha256(content).hexdigest()[:8] for name, content in FILES.items()}
 
 Environ = dict[str, Any]
@@ -36,9 +36,9 @@ Reply = tuple[str, list[tuple[str, str]], bytes]  # status, headers, body
 
 
 def catalogue(records: int) -> sqlite3.Connection:
-    """A catalogue in memory; the same one at every start."""
+    """Return a catalogue in memory, the same one at every start."""
     dice = random.Random(2014)
-    # Apache calls from one thread at a time, but not always from the same one.
+    # Apache calls from one thread at a time, but not always from the same thread.
     made = sqlite3.connect(":memory:", check_same_thread=False)
     made.execute("CREATE TABLE record (id INTEGER PRIMARY KEY, experiment, kind, year, title, bytes)")
     made.executemany(
@@ -62,10 +62,10 @@ CATALOGUE = catalogue(RECORDS)
 
 
 def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
-    """Every response sets a cookie, as the portal's framework did."""
+    """Answer a request; every response sets a cookie, as those of the portal's framework did."""
     cookies = SimpleCookie(environ.get("HTTP_COOKIE", ""))
     searches = cookies["searches"].value if "searches" in cookies else "0"
-    if not searches.isdecimal() or len(searches) > 9:  # int() rejects a number of thousands of digits
+    if not searches.isdecimal() or len(searches) > 9:  # int() rejects a number with thousands of digits
         searches = "0"
     if environ["PATH_INFO"] == "/search":
         searches = str(int(searches) + 1)
@@ -75,7 +75,7 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
 
 
 def respond(environ: Environ, searches: str) -> Reply:
-    """The response to a client whose cookie counts that many searches."""
+    """Return the response to a client; its cookie counts `searches` searches."""
     path, name = environ["PATH_INFO"], environ["PATH_INFO"].rpartition("/")[2]
     if path == "/":
         return reply("text/html; charset=utf-8", front_page())
@@ -102,12 +102,12 @@ def respond(environ: Environ, searches: str) -> Reply:
 
 
 def reply(kind: str, body: bytes, *headers: tuple[str, str], status: str = "200 OK") -> Reply:
-    """A response with a body."""
+    """Return a response with a body."""
     return status, [("Content-Type", kind), ("Content-Length", str(len(body))), *headers], body
 
 
 def front_page() -> bytes:
-    """The sums by experiment, kind and year, and the largest records; PAGE_BYTES long."""
+    """Return the sums by experiment, kind and year, and the largest records; PAGE_BYTES long."""
     sums = rows(
         "SELECT experiment, kind, count(*), sum(bytes) / 1000000000 FROM record GROUP BY experiment, kind"
     )
@@ -123,7 +123,7 @@ def front_page() -> bytes:
 
 
 def search_page(words: str, searches: str) -> bytes:
-    """The number of records with these words in their title, and the newest of them."""
+    """Return the number of records with these words in their title, and the newest of these records."""
     found = "FROM record WHERE title LIKE ?"
     [(count,)] = rows(f"SELECT count(*) {found}", f"%{words}%")
     newest = rows(
@@ -136,7 +136,7 @@ def search_page(words: str, searches: str) -> bytes:
 
 
 def results(words: str, order: str) -> bytes:
-    """Up to five hundred of the records with these words in their title, as a part of a page."""
+    """Return up to five hundred records with these words in their title, as a part of a page."""
     found = rows(
         "SELECT title, year, bytes / 1000000000 FROM record WHERE title LIKE ?"  # noqa: S608  # of our table
         f" ORDER BY {ORDERS.get(order, ORDERS['newest'])} LIMIT 500",
@@ -146,18 +146,18 @@ def results(words: str, order: str) -> bytes:
 
 
 def facet(words: str) -> bytes:
-    """The number of these records of each kind."""
+    """Return the number of such records of each kind."""
     query = "SELECT kind, count(*) FROM record WHERE title LIKE ? GROUP BY kind"
     return json.dumps(dict(rows(query, f"%{words}%"))).encode()
 
 
 def rows(query: str, *values: str) -> list[Row]:
-    """The result of a query."""
+    """Return the result of a query."""
     return CATALOGUE.execute(query, values).fetchall()
 
 
 def table(heads: tuple[str, ...], lines: list[Row]) -> str:
-    """An HTML table."""
+    """Return an HTML table."""
 
     def line(tag: str, cells: Iterable[object]) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}" for cell in cells) + "\n"
@@ -166,7 +166,7 @@ def table(heads: tuple[str, ...], lines: list[Row]) -> str:
 
 
 def page(title: str, content: str) -> bytes:
-    """A whole page."""
+    """Return a whole page."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f'<link rel="stylesheet" href="/gen/portal.css?{HASHES["portal.css"]}">\n'

@@ -2,13 +2,13 @@
 
     manifest.json       version, schema and time of the data; size, SHA-256 and date of each other member
     data/upstage.db     the database
-    data/...            SMALL_FILES, as far as there are such files
+    data/...            those of SMALL_FILES that exist
     media/...           the media
 
 Recordings of spoken lines are left out, because they live for 90 seconds.
 
 An archive may come from anywhere, so reading trusts nothing in it: a member must be listed, have the listed
-size and sum, be a plain file, and have a name that stays inside its folder.
+size and checksum, be a plain file, and have a name that stays inside its folder.
 """
 
 import gzip
@@ -31,7 +31,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 SMALL_FILES = (PASSWORD_FILE, "lessons.json")  # in the data folder, beside the database
 DATA = {f"data/{name}" for name in (FILE, *SMALL_FILES)}
-# No part of a path begins with a dot: neither `..`, nor a name that is never served.
+# No part of a path begins with a dot: this rules out `..`, and names that are never served.
 MEDIUM = re.compile(r"media(/[^./\0][^/\0]*)+")
 MAX_MANIFEST = 16_000_000  # bytes: some 80,000 members
 MAX_HEADER = 65_536  # bytes between the content of one member and that of the next
@@ -47,16 +47,16 @@ class Member(NamedTuple):
 
     size: int  # bytes
     sha256: str  # hexadecimal
-    date: int  # of its last change, ns since 1970: a restored medium keeps its validators
+    date: int  # of its last change, in ns since 1970: so a restored medium keeps its validators
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is in an archive, in the archive's order."""
+    """The list of an archive's members, in the archive's order."""
 
     made: str  # ISO 8601, UTC
-    version: str  # of the release that has written the archive
-    schema: int  # of the database: how many of MIGRATIONS it has
+    version: str  # of the release that wrote the archive
+    schema: int  # of the database: the number of MIGRATIONS that it has
     members: dict[str, Member]
 
     @property
@@ -128,9 +128,9 @@ def _count(number: Any) -> int:
 
 
 class _Metered:
-    """The archive's bytes, of which `left` may still be read.
+    """The archive's bytes; only `left` more of them may be read.
 
-    Without a limit a header that claims gigabytes would be read into memory.
+    Without a limit, a header that claims gigabytes would be read into memory.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -166,14 +166,14 @@ class Reader:
     def _content(self, info: tarfile.TarInfo) -> Iterator[bytes]:
         self._metered.left = info.size + MAX_HEADER
         file: IO[bytes] | None = self._tar.extractfile(info)
-        assert file  # it is a plain one
+        assert file  # extractfile returns None only for a member that is not a plain file
         while chunk := file.read(CHUNK):
             yield chunk
 
     def __iter__(self) -> Iterator[tuple[str, Iterator[bytes]]]:
-        """Yield each member's name and content, to be read before the next member.
+        """Yield each member's name and content; read the content before the next member.
 
-        The content is checked when its last byte has been read, the list when all members have been.
+        The content is checked when its last byte has been read, the list after the last member.
         """
         missing = dict(self.manifest.members)
         while True:
@@ -204,7 +204,7 @@ class Reader:
 
 
 def open_tar(stream: _Metered) -> tarfile.TarFile:
-    """Read a tar archive from its beginning to its end, without a seek."""
+    """Read a tar archive from beginning to end, without seeking."""
     return tarfile.open(fileobj=stream, mode="r|")  # type: ignore[call-overload, no-any-return]
 
 

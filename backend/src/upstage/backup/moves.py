@@ -1,4 +1,4 @@
-"""Moves files and folders, all or none: what a killed process has begun, the next one moves back."""
+"""Moves files and folders, all or none: the next process moves back what a killed one has moved."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from upstage.state.data_lock import locked
 from upstage.state.files import write_private
 
-JOURNAL = "moving.json"  # in the data folder, while files are moved: from where to where
+JOURNAL = "moving.json"  # in the data folder while files are moved: the source and target of each move
 
 Moves = Sequence[tuple[Path, Path]]
 
@@ -20,32 +20,32 @@ log = Logger()
 
 @contextmanager
 def settled(data: Path) -> Iterator[None]:
-    """Hold the lock of backups and restores; first move back what a killed process has begun."""
+    """Hold the lock of backups and restores; first undo the moves that a killed process has begun."""
     with locked(data / ".backup.lock"):
         _move_back(data)
         yield
 
 
 def settle(data: Path) -> None:
-    """Move back what a killed process has begun, when a server starts; wait for no backup."""
+    """When a server starts, undo the moves that a killed process has begun; wait for no backup."""
     if is_half_moved(data):
         with settled(data):
             pass
 
 
 def is_half_moved(data: Path) -> bool:
-    """Return whether there are moves that have neither been finished nor moved back."""
+    """Return whether there are moves that were neither finished nor undone."""
     return (data / JOURNAL).exists()
 
 
 def move_all(data: Path, moves: Moves) -> None:
-    """Rename those files and folders that exist; move all of them back if one cannot be moved.
+    """Rename the files and folders that exist; move all of them back if one cannot be moved.
 
     The caller holds the lock. Raise OSError.
     """
     moves = [(source, target) for source, target in moves if source.exists()]
     write_private(data / JOURNAL, json.dumps([(str(source), str(target)) for source, target in moves]))
-    os.sync()  # what is moved into place is on the disk
+    os.sync()  # the files that will be moved into place are on the disk
     try:
         for source, target in moves:
             target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -64,7 +64,7 @@ def _move_back(data: Path) -> None:
         source, target = map(Path, names)
         if target.exists() and not source.exists():
             target.rename(source)
-        with suppress(OSError):  # the folder is not empty, or not there yet
+        with suppress(OSError):  # the folder is not empty, or does not exist yet
             target.parent.rmdir()
     os.sync()
     (data / JOURNAL).unlink()

@@ -1,7 +1,7 @@
-"""Restores a backup into the folders of a server that does not run.
+"""Restores a backup into the folders of a server that is not running.
 
-The whole archive is unpacked and checked beside the data before any of them is moved. What was there is kept
-under a dated name, until `remove_replaced`.
+The whole archive is unpacked and checked beside the data before any file is moved. The replaced files stay in
+folders named after the date, until `remove_replaced`.
 """
 
 import os
@@ -22,7 +22,7 @@ from upstage.state.data_lock import unused
 from upstage.state.database import FILE
 
 MOVED = "replaced-by-move"
-STAGING = ".restore"  # in the data folder and in that of the media: these are never served
+STAGING = ".restore"  # in the data folder and in the media folder: names with a leading dot are never served
 
 
 def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
@@ -35,11 +35,11 @@ def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
 
 
 def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) -> Manifest:
-    """Replace the data by those of a backup, in which no user is signed in; return its manifest.
+    """Replace the data by those of a backup, with no user signed in; return its manifest.
 
-    `moving`: the backup is of another server that has just stopped (extras/mirror). Its users stay signed in,
-    and what an earlier move has replaced is removed. Raise ArchiveError, InUseError, sqlite3.Error, OSError:
-    then nothing has changed.
+    `moving`: the backup comes from another server that has just stopped (extras/mirror). Its users stay
+    signed in, and the data that an earlier move has replaced are removed. Raise ArchiveError, InUseError,
+    sqlite3.Error, OSError: then nothing has changed.
     """
     name = MOVED if moving else dated_name()
     old_data, old_media = data / name, media / f".{name}"
@@ -53,7 +53,7 @@ def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) ->
 
 
 def _replace(data: Path, media: Path, archive: BinaryIO, old: tuple[Path, Path], sign_out: bool) -> Manifest:
-    """Move what is there into the `old` folders, and the content of the archive into its place."""
+    """Move the present data into the `old` folders, and the content of the archive into their place."""
     old_data, old_media = old
     with unpacked(data, media, archive) as (manifest, (new_data, new_media)):
         if old_data.exists() or old_media.exists():
@@ -72,20 +72,20 @@ def _replace(data: Path, media: Path, archive: BinaryIO, old: tuple[Path, Path],
 
 
 def sign_out_all(database: Path) -> None:
-    """Remove the sessions: one that has ended since the backup must not be valid again."""
+    """Remove the sessions: a session that has ended since the backup must not be valid again."""
     with closing(sqlite3.connect(database)) as sql, sql:
-        if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():  # schema 3
+        if sql.execute("SELECT 1 FROM sqlite_master WHERE name = 'session'").fetchone():  # schema 3 or later
             sql.execute("DELETE FROM session")
 
 
 def replaced(data: Path, media: Path) -> dict[Path, int]:
-    """Return the folders with what restores have replaced, and the bytes in each."""
+    """Return the folders of replaced data that restores have left, and the bytes in each."""
     folders = [*sorted(data.glob("replaced-*")), *sorted(media.glob(".replaced-*"))]
     return {folder: sum(size for size, _ in files(folder).values()) for folder in folders}
 
 
 def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
-    """Remove what restores have replaced, and return it; the server may run. Raise OSError."""
+    """Remove the folders of replaced data, and return them; the server may run. Raise OSError."""
     with settled(data):
         found = replaced(data, media)
         for folder in found:
@@ -94,13 +94,13 @@ def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
 
 
 def dated_name() -> str:
-    """Return a name for what is replaced now."""
+    """Return a name for the folders of the data that are replaced now."""
     return f"replaced-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 
 @contextmanager
 def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manifest, tuple[Path, Path]]]:
-    """Yield an archive's manifest, and two folders with its content, which exist inside the block."""
+    """Yield an archive's manifest, and two folders with its content that are removed after the block."""
     folders = new_data, new_media = data / STAGING, media / STAGING
     for folder in (data, media):
         folder.mkdir(parents=True, exist_ok=True)
@@ -126,13 +126,13 @@ def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manif
             check_database(new_data, reader.manifest)
             yield reader.manifest, folders
         finally:
-            if not is_half_moved(data):  # moving back needs to see what has not been moved
+            if not is_half_moved(data):  # undoing the moves needs the files that have not been moved
                 for folder in folders:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
 def unpack(path: Path, content: Iterator[bytes], mode: int) -> None:
-    """Write a new file, and the folders above it."""
+    """Write a new file; create its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         for chunk in content:

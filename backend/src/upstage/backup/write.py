@@ -1,4 +1,4 @@
-"""Writes a backup: the state of the data at one moment, while the server goes on."""
+"""Writes a backup: the state of the data at one moment, while the server keeps running."""
 
 import gzip
 import hashlib
@@ -21,7 +21,7 @@ from upstage.state import load_account
 from upstage.state.copies import copy_database, files
 from upstage.state.database import FILE
 
-STAGING = ".backup"  # in the data folder and in that of the media: these are never served
+STAGING = ".backup"  # in the data folder and in the media folder: names with a leading dot are never served
 
 
 def write_backup(data: Path, media: Path, account: Path | None, out: BinaryIO) -> None:
@@ -50,10 +50,10 @@ def write_backup(data: Path, media: Path, account: Path | None, out: BinaryIO) -
 
 @contextmanager
 def snapshot(data: Path, media: Path, account: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Yield two folders with the state of one moment, which exist inside the block.
+    """Yield two folders with the state of one moment; they are removed after the block.
 
     The media are hard links: a medium is replaced as a whole, never changed. They are linked before and after
-    the database is copied, so that a medium that it names is there, even if it was just added or removed.
+    the database is copied, so that no medium named in the copy is missing, even one just added or removed.
     """
     folders = copied_data, linked_media = data / STAGING, media / STAGING
     with settled(data):
@@ -77,7 +77,7 @@ def snapshot(data: Path, media: Path, account: Path | None) -> Iterator[tuple[Pa
 
 
 def link_media(media: Path, folder: Path) -> None:
-    """Link the media that `folder` does not have yet, or has in an older version."""
+    """Link the media that `folder` does not have yet, or has only in an older version."""
     for name in files(media):
         source, link = media / name, folder / name
         with suppress(FileNotFoundError):  # just removed
@@ -90,7 +90,7 @@ def link_media(media: Path, folder: Path) -> None:
 
 
 def describe(path: Path) -> Member:
-    """Return a file's size, sum and date."""
+    """Return a file's size, checksum and date."""
     with path.open("rb") as file:
         sum = hashlib.file_digest(file, "sha256").hexdigest()
         info = os.fstat(file.fileno())
@@ -98,14 +98,14 @@ def describe(path: Path) -> Member:
 
 
 def schema_of(database: Path) -> int:
-    """Return how many of MIGRATIONS a database has."""
+    """Return the number of MIGRATIONS that a database has."""
     with closing(sqlite3.connect(database)) as sql:
         [schema] = sql.execute("PRAGMA user_version").fetchone()
     return int(schema)
 
 
 def add(tar: tarfile.TarFile, name: str, member: Member, content: BinaryIO | BytesIO) -> None:
-    """Add a file that belongs to whichever user unpacks it."""
+    """Add a file without an owner: it will belong to the user who unpacks it."""
     info = tarfile.TarInfo(name)
     info.size, info.mtime = member.size, member.date // 10**9
     info.mode = 0o644 if name.startswith("media/") else 0o600

@@ -1,1 +1,1 @@
-"""A simulated camera: a client like any webcam program, which uploads a test picture with a clock."""
+"""A simulated camera: a client, like any webcam program, that uploads a test picture with a clock."""

@@ -3,7 +3,7 @@
 `python -m upstage.camera check` exits with 1 if no picture has been uploaded recently.
 
 CAMERA_SERVER          HOST:PORT of the FTP listener
-LOADTEST_ACCOUNT_FILE  the account to sign in with, as one line NAME:PASSWORD: the one made for load tests
+LOADTEST_ACCOUNT_FILE  a file with the load tests' account, with which it signs in: one line NAME:PASSWORD
 CAMERA_STAMP           a file touched after each picture, for the check
 """
 
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-FRESH = 15.0  # seconds: if the last picture is older, the camera has stopped
+FRESH = 15.0  # seconds: if the last picture is older, the camera counts as stopped
 
 
 def main(arguments: list[str]) -> int:
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["check"]:
         return int(not stamp.exists() or time.time() - stamp.stat().st_mtime > FRESH)
 
-    from upstage.camera.upload import run  # not for the check, which runs every few seconds
+    from upstage.camera.upload import run  # not imported for the check, which runs every few seconds
 
     account = Path(os.environ.get("LOADTEST_ACCOUNT_FILE", "/run/player/account"))
     run(os.environ.get("CAMERA_SERVER", "webcam:2121"), account, stamp)

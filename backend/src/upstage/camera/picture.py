@@ -13,7 +13,7 @@ BARS = (PAPER, GOLD, "#4fa3a5", "#5d8a5a", "#7d2430", RED, "#33264a", INK)
 
 
 def picture(now: datetime) -> bytes:
-    """Return the test picture of a moment as a JPEG: colour bars, a clock and a ball that bounces."""
+    """Return the test picture for a moment as a JPEG: colour bars, a clock and a ball that bounces."""
     image = Image.new("RGB", SIZE, INK)
     pen = ImageDraw.Draw(image)
     for n, colour in enumerate(BARS):
@@ -38,7 +38,7 @@ def picture(now: datetime) -> bytes:
 
 
 def _hand(turn: float, length: float) -> tuple[float, float]:
-    """Return where a hand of the clock ends after a part of a turn."""
+    """Return the tip of a clock hand after this fraction of a turn."""
     return 160 + length * math.sin(turn * 2 * math.pi), 82 - length * math.cos(turn * 2 * math.pi)
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from upstage.camera.picture import picture
 
-EVERY = 0.5  # seconds from one picture to the next: the server takes no more
+EVERY = 0.5  # seconds from one picture to the next: the server accepts none sooner
 TIMEOUT = 10.0  # seconds for each reply of the server
-# Seconds until the next attempt. After a rejected password they are enough not to be locked out.
+# Seconds until the next attempt. After a rejected password, the pause is long enough not to be locked out.
 RETRY, RETRY_REJECTED = 1.0, 10.0
 
 
 def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
-    """Sign in and upload pictures, one at each step; raise OSError, EOFError or ftplib.Error."""
+    """Sign in and upload pictures, one for each item yielded; raise OSError, EOFError or ftplib.Error."""
     host, _, port = server.rpartition(":")
     name, _, password = account.read_text("utf-8").strip().partition(":")
     with ftplib.FTP(timeout=TIMEOUT) as client:  # noqa: S321  # what webcams of 2011 speak
@@ -29,7 +29,7 @@ def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
 
 
 def run(server: str, account: Path, stamp: Path) -> None:
-    """Upload forever. Log each change: connected, or why not."""
+    """Upload forever. Log each change: connected, or the reason for the failure."""
     said = ""
     stamp.unlink(missing_ok=True)  # left by an earlier run
 

@@ -1,4 +1,4 @@
-"""How much a browser draws for an SVG file: <use>, patterns, masks and markers repeat what they refer to.
+"""How much a browser draws for an SVG file: <use>, patterns, masks and markers repeat elements.
 
 https://www.w3.org/TR/SVG2/struct.html#UseElement
 """
@@ -9,38 +9,38 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-# Elements that colour what is drawn, and draw nothing themselves.
+# Elements that define a colour or a filter for others, and draw nothing themselves.
 COLOURS = frozenset(["linearGradient", "radialGradient", "filter"])
-# What a reference does. A property that is not inherited applies once, a paint to each shape inside, and a
-# marker, or any property not listed here, to each vertex of those shapes.
+# The effect of a reference. A property that is not inherited applies once, a paint to each shape inside, and
+# a marker, or any property not listed here, to each vertex of those shapes.
 HREF, ONCE, PAINT, MARK = "href", "once", "paint", "mark"
 PROPERTIES = {
     **dict.fromkeys(["mask", "clip-path", "filter"], ONCE),
     **dict.fromkeys(["fill", "stroke", "marker-start", "marker-end"], PAINT),
 }
 VERTICES = 5  # of a shape without points
-CONTEXT = ""  # the ID for a paint that a marker takes from its line: any of the file's paints
+CONTEXT = ""  # the ID for the paint that a marker takes from its line, which may be any of the file's paints
 _REFERENCE = re.compile(r"(?:(?:^|[;{])\s*([\w-]+)\s*:\s*)?url\([\s\"']*#([^\"')\s]+)", re.I)
 _POINTS = re.compile(r"[a-z]|\d+\.?\d*|\.\d+", re.I)
 _PLAIN_RULE = re.compile(r"[^{}\"'/@(;]*\{[^{}\"'/@]*")
 _CLASS = re.compile(r"[\w-]*\.([\w-]+)[\w.-]*")
 
-Reference = tuple[str, str]  # what the reference does, and the ID
+Reference = tuple[str, str]  # the effect of the reference, and the ID
 NOTHING: frozenset[Reference] = frozenset()
 
 
 @dataclass(slots=True)
 class _Element:
-    children: list[int] = field(default_factory=list)  # their numbers
-    refers_to: set[Reference] = field(default_factory=set)  # later also what it inherits
+    children: list[int] = field(default_factory=list)  # the children's numbers
+    refers_to: set[Reference] = field(default_factory=set)  # later also the references that it inherits
     classes: frozenset[str] = frozenset()
     vertices: int = VERTICES
 
 
 class Drawn:
-    """Counts the elements that are drawn, up to `most`. Tell it when an element begins, and when it ends.
+    """Counts the elements that are drawn. Call `start` when an element begins, `end` when it ends.
 
-    It draws as a browser does, and stops at `most`. When in doubt, it counts an element too many: inherited
+    It expands references as a browser does, and stops at `most`. When in doubt, it counts too many: inherited
     paint counts even if an element has its own.
     """
 
@@ -48,10 +48,10 @@ class Drawn:
         self._most = most
         self._left = most  # references that may still be found: each draws at least one element
         self._elements: list[_Element] = []
-        self._open: list[int] = []  # those that have begun and not ended
-        self._by_id: dict[str, int] = {}  # the first of several, as in browsers
-        self._styled: defaultdict[str, set[Reference]] = defaultdict(set)  # by class; "": any element may
-        self._paints: set[str] = set()  # IDs
+        self._open: list[int] = []  # elements that have begun and not ended
+        self._by_id: dict[str, int] = {}  # the first element with each ID, as in browsers
+        self._styled: defaultdict[str, set[Reference]] = defaultdict(set)  # by class; "": for any element
+        self._paints: set[str] = set()  # IDs of paints and markers
         self._all_inherit = False  # whether an element may inherit even a mask
 
     def start(self) -> None:
@@ -62,7 +62,7 @@ class Drawn:
         self._open.append(number)
 
     def end(self, name: str, attributes: dict[str, str], text: str) -> None:
-        """An element ends: all its attributes are known."""
+        """Take an element that has ended: all its attributes are known."""
         number = self._open.pop()
         element = self._elements[number]
         for key, value in attributes.items():
@@ -84,7 +84,7 @@ class Drawn:
                 self._styled[of_class] |= refers_to
 
     def _references(self, declarations: str) -> set[Reference]:
-        """Return what CSS declarations, `name:value;name:value`, refer to."""
+        """Return the references in CSS declarations, `name:value;name:value`."""
         found = {
             (PROPERTIES.get(name.lower(), MARK), unquote(id)) for name, id in _REFERENCE.findall(declarations)
         }
@@ -96,9 +96,9 @@ class Drawn:
         return found
 
     def _rules(self, style: str) -> Iterator[tuple[str, set[Reference]]]:
-        """Yield a class of each selector with its rule's references; no class if in doubt.
+        """Yield the class that each selector ends with, and the rule's references; "" if in doubt.
 
-        One class behind its last space counts, so a rule may seem to match more elements than it does.
+        Only the class after its last space counts, so a rule may seem to match more elements than it does.
         """
         for rule in style.split("}"):
             if refers_to := self._references(rule):
@@ -109,14 +109,14 @@ class Drawn:
                     yield found[1] if found else "", refers_to
 
     def count(self) -> int:
-        """Return the number of elements drawn, or `most` if there are as many or more."""
+        """Return the number of elements drawn, or `most` if the number is as large or larger."""
         self._resolve()
         drawn, steps = 0, 2 * self._most  # a step may draw nothing
-        drawing: set[tuple[int, frozenset[Reference]]] = set()  # the element, and all that it is drawn for
+        drawing: set[tuple[int, frozenset[Reference]]] = set()  # each element, and the references it inherits
         waiting: list[tuple[int, frozenset[Reference]]] = [(0, NOTHING)]
         while waiting:
             number, inherited = waiting.pop()
-            if number < 0:  # everything for this one is drawn
+            if number < 0:  # all that this element draws has been counted
                 drawing.remove((~number, inherited))
                 continue
             if (number, inherited) in drawing:  # a browser ignores an element inside itself
@@ -138,7 +138,7 @@ class Drawn:
         return drawn
 
     def _resolve(self) -> None:
-        """Keep the references to elements that exist, and hand down those that are inherited.
+        """Keep the references to elements that exist, and pass on those that are inherited.
 
         Stop when there are too many.
         """

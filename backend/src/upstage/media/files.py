@@ -1,4 +1,4 @@
-"""Uploaded files: the content decides the format, never the name. Functions block: run them in a thread."""
+"""Uploaded files: the content decides the format, never the name. All functions block: use a thread."""
 
 import os
 import secrets
@@ -89,7 +89,7 @@ def _is_mpeg_frame(data: bytes) -> bool:
 
 
 def _has_mpeg_frames(path: Path, head: bytes) -> bool:
-    """Return whether the file has a sound frame, after an ID3 tag if there is one."""
+    """Return whether the file has an MPEG audio frame, after an ID3 tag if there is one."""
     start = 0
     if head.startswith(b"ID3") and len(head) >= 10:
         length = 0
@@ -134,6 +134,6 @@ def publish(
 
 
 def sweep(media: Path) -> None:
-    """Remove incomplete uploads of a killed server."""
+    """Remove incomplete uploads that a killed server has left."""
     for path in media.glob(f"{TEMPORARY}*"):
         path.unlink()

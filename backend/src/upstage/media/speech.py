@@ -1,7 +1,7 @@
 """Speech: a spoken line becomes `/speech/utter-N.mp3`.
 
 The URL is sent before the file exists: WAVE follows the text immediately, and requests for the URL wait (see
-`web.speech`). The times are UpStage's; the limits, one recording per core and a bounded queue, are new.
+`web.speech`). The times are UpStage's. The limits are new: one recording per core, and a bounded queue.
 """
 
 import os
@@ -41,14 +41,14 @@ class Utterance:
     waiting: list[Deferred[Path]] = field(default_factory=list)
     recording: Recording | None = None
     late: bool = False
-    done: bool = False  # true once the file exists, or will never exist
+    done: bool = False  # true once the file exists, or if it will never exist
 
 
 class Speaker(Service):
-    """Records the lines of all stages of a server. Without its two programs it is off and logs that once."""
+    """Records the lines of all stages of a server. Without its two programs it logs that once and is off."""
 
     def __init__(self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None) -> None:
-        """Keep files in `folder`. `cores` 0: as many as this process may use; `path` replaces $PATH."""
+        """Keep files in `folder`. `cores`: recordings at once, 0: one per core it may use; `path`: $PATH."""
         self._folder = folder
         self._reactor = reactor
         self._cores = cores or len(os.sched_getaffinity(0))
@@ -81,7 +81,7 @@ class Speaker(Service):
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """Stop immediately; fires when no program is running."""
+        """Stop immediately; fire when no program is running."""
         super().stopService()
         for number in list(self._kept):
             self._forget(number)
@@ -93,7 +93,7 @@ class Speaker(Service):
         return silence
 
     def speak(self, voice: str, text: str) -> str | None:
-        """Return a line's URL immediately, before it is recorded; None if it will not be recorded.
+        """Return a line's URL immediately, before the line is recorded; None if it will not be recorded.
 
         `voice` is a name from VOICES; any other means `default`, as on UpStage.
         """
@@ -122,9 +122,9 @@ class Speaker(Service):
         return f"/speech/{path.name}"
 
     def file(self, number: int) -> Deferred[Path]:
-        """Fire with the path of an utterance once its file is complete, or will never exist.
+        """Fire with the path of an utterance once its file is complete or is known never to exist.
 
-        Cancel it when the client disconnects.
+        Cancel the Deferred when the client disconnects.
         """
         utterance = self._kept.get(number)
         if utterance is None or utterance.done:
@@ -135,7 +135,7 @@ class Speaker(Service):
         return ready
 
     def _record(self) -> None:
-        """Start recordings while there are free cores."""
+        """Start recordings while a core is free."""
         while self._queue and self.recording < self._cores:
             utterance = self._queue.popleft()
             try:
@@ -156,7 +156,7 @@ class Speaker(Service):
             reason = utterance.recording.errors.decode("utf-8", "replace")
             log.warn("a line could not be spoken", fields={"reason": reason})
         utterance.recording = None
-        if utterance.done:  # it was dropped while its programs were being killed
+        if utterance.done:  # the utterance was dropped while its programs were being killed
             utterance.path.unlink(missing_ok=True)
         else:
             self._finish(utterance, "spoken" if made else "late" if utterance.late else "failed")
@@ -166,7 +166,7 @@ class Speaker(Service):
             self._silence.callback(None)
 
     def _too_late(self, utterance: Utterance) -> None:
-        """Enforce the time limit: a later line would no longer match the chat."""
+        """Drop a line that is late: it would no longer match the chat."""
         utterance.late = True
         if utterance.recording:
             utterance.recording.kill()
@@ -198,7 +198,7 @@ class Speaker(Service):
 
 
 class Numbers:
-    """Numbers that are never used twice, not even after a restart: a cache would serve a number's old line.
+    """Numbers that are never used twice, not even after a restart: a cache would serve the old line.
 
     A file stores the end of the reserved range. If the file is lost, numbers continue from the clock, which
     is ahead of every earlier number.

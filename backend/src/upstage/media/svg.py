@@ -1,5 +1,6 @@
 """The check of uploaded SVG files. A browser may open one as a separate page, so it must not run scripts,
-load anything or refer to anything but itself: elements that are not on the list are rejected."""
+load anything or refer to anything outside itself: elements that are not on the list are rejected.
+"""
 
 import re
 import time
@@ -14,10 +15,10 @@ from upstage.media.drawn import Drawn
 
 MAX_SECONDS = 2.0
 MAX_ELEMENTS = 20_000  # in the file
-MAX_DRAWN = 100_000  # elements, with each <use> and the like expanded
+MAX_DRAWN = 100_000  # elements, with every <use> or other reference expanded
 MAX_DEPTH = 100
 PIECE = 64 * 1024  # bytes
-SPACE = " \t\r\n\f"  # of CSS
+SPACE = " \t\r\n\f"  # the white space of CSS
 SVG = "{http://www.w3.org/2000/svg}"
 # Metadata of drawing programs: kept, because browsers do not draw them.
 NOTES = (
@@ -49,7 +50,7 @@ class BadSvg(ValueError):
 class _Pieces(BytesIO):
     """A file that is read in large pieces, whatever size the parser requests.
 
-    Large ones, because at each piece Expat before 2.6 parses an unfinished attribute or comment again.
+    The pieces are large because at each one Expat before 2.6 parses an unfinished attribute or comment again.
     """
 
     def read(self, size: int | None = -1) -> bytes:
@@ -57,16 +58,16 @@ class _Pieces(BytesIO):
 
 
 def check(path: Path) -> None:
-    """Return if a file is a harmless SVG drawing; raise BadSvg."""
+    """Return if a file is a harmless SVG drawing; otherwise raise BadSvg."""
     data = path.read_bytes()
-    if b"\0" in data or _INSTRUCTION.search(data):  # UTF-16 would hide one
+    if b"\0" in data or _INSTRUCTION.search(data):  # UTF-16 would hide an instruction
         raise BadSvg("This drawing contains processing instructions (<?...?>), or is not in UTF-8.")
     depth = count = 0
     root = None
     drawn = Drawn(MAX_DRAWN)
     deadline = time.thread_time() + MAX_SECONDS
     try:
-        # forbid_dtd: no entities that expand, and none that include the server's files.
+        # forbid_dtd: no entity that expands, or that includes a file of the server.
         for event, element in iterparse(_Pieces(data), events=("start", "end"), forbid_dtd=True):
             if time.thread_time() > deadline:
                 raise BadSvg("This drawing is too complicated.")
@@ -78,7 +79,7 @@ def check(path: Path) -> None:
                     raise BadSvg("This drawing has too many elements.")
                 if depth == 1 and element.tag != f"{SVG}svg":
                     raise BadSvg("This is XML, but not an SVG drawing.")
-            else:  # only now are its text and all its attributes known
+            else:  # only now are the element's text and all its attributes known
                 depth -= 1
                 if element.tag == f"{SVG}style" and len(element):
                     raise BadSvg("This drawing has an element inside <style>, which is not allowed.")
@@ -120,19 +121,19 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 
 
 def _check_style(text: str) -> None:
-    """Reject anything that would load a file: url() to other files, @import, and escapes that hide either.
+    """Reject all that would load a file: url() to another file, @import, and escapes that hide them.
 
-    It rejects var() and path(), too: they could hide an element's references and points from `drawn`.
+    It also rejects var() and path(), which could hide an element's references and points from `drawn`.
     """
     lowered = text.lower()
     if any(word in lowered for word in _REFUSED):
         raise BadSvg("This drawing's style contains something that is not allowed.")
-    for piece in lowered.split("url(")[1:]:  # one pass: a search for both ends would be quadratic
+    for piece in lowered.split("url(")[1:]:  # one pass: a search for both parentheses would be quadratic
         _check_url(piece.lstrip(SPACE))
 
 
 def _check_url(text: str) -> None:
-    """Check the text after `url(`, up to the next one."""
+    """Check the text between one `url(` and the next."""
     quote = text[:1] if text.startswith(("'", '"')) else ""
     inside, end, behind = text.removeprefix(quote).partition(quote or ")")
     if not inside.lstrip(SPACE).startswith("#"):

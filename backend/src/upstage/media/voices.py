@@ -13,7 +13,7 @@ from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-NICE = 10  # below the server's priority: the server must not wait for a core
+NICE = 10  # a lower priority than the server's, which must not wait for a core
 MAX_COMPLAINTS = 500  # bytes of the programs' standard error, for the log
 
 
@@ -46,14 +46,14 @@ VOICES = {
 
 
 class Recording:
-    """Runs both programs for one line; `done` fires with whether `path` was written.
+    """Runs both programs for one line; `done` fires with True if `path` was written, otherwise with False.
 
-    A pipe connects the two, so the sound never passes through the reactor. The text goes to standard input:
-    on a command line every user of the machine could read it, and it could be taken for an option.
+    A pipe connects the programs, so the sound never passes through the reactor. The text goes to standard
+    input: on a command line every user of the machine could read it, and it could be taken for an option.
     """
 
     def __init__(self, reactor: Any, programs: Sequence[str], voice: Voice, text: str, path: Path) -> None:
-        """Start; `programs` are the paths of espeak-ng and lame. Raise OSError."""
+        """Start both programs; `programs` are the paths of espeak-ng and lame. Raise OSError."""
         self.done: Deferred[bool] = Deferred()
         self.errors = b""
         self._path = path
@@ -82,12 +82,12 @@ class Recording:
             _Program(self), program, arguments, env={"LANG": "C.UTF-8"}, childFDs=files
         )
         self._processes.append(process)
-        with suppress(ProcessLookupError):  # it has ended already
+        with suppress(ProcessLookupError):  # the program has ended already
             os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
         return process
 
     def kill(self) -> None:
-        """Kill both; `done` follows."""
+        """Kill both programs; `done` fires afterwards."""
         for process in self._processes:
             with suppress(ProcessExitedAlready):
                 process.signalProcess("KILL")
@@ -96,7 +96,7 @@ class Recording:
         self.errors = (self.errors + data)[:MAX_COMPLAINTS]
 
     def ended(self, succeeded: bool) -> None:
-        """Note that a program ended. Only if both succeeded is the file used: else it may be incomplete."""
+        """Note that a program has ended. Use the file only if both succeeded: else it may be incomplete."""
         self._results.append(succeeded)
         if len(self._results) < 2:
             return

@@ -1,7 +1,7 @@
 """The common part of TCP and WebSocket connections: sending, heartbeats, cutting clients that do not read.
 
 A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
-the server's memory. So each connection measures how far its client is behind and cuts it off at a cap. It
+the server's memory. So each connection measures how far its client is behind and cuts it off at a limit. It
 also notices dead clients, and those that hold a place without using it. `input` handles the input.
 """
 
@@ -24,19 +24,19 @@ from upstage.stage.wire import encode
 
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
-SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent at once
+SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent immediately
 # Of the rest, at most PIECES pieces (stage/layers.py) go out every REST seconds for all clients, 200 MB/s:
-# the proxies in front have to copy them, too, and on few cores that delays the chat.
+# the proxies in front have to copy every piece, too, and on few cores that delays the chat.
 PIECES, REST = 12, 0.002
-PATIENCE = 20.0  # seconds that a client may take to join, and to complete a frame that it has begun
-SWEEP = 2.0  # seconds between two looks for clients that take longer
-MAX_LINES = 100  # of the log about clients that were cut off, between two looks; one more counts the rest
+PATIENCE = 20.0  # seconds in which a client must join, or complete a frame that it has begun
+SWEEP = 2.0  # seconds between two checks for clients that take longer
+MAX_LINES = 100  # of the log about clients that were cut off, per sweep; one more line counts the rest
 
 log = Logger()
 
 
 class Transport(Protocol):
-    """The part of a Twisted TCP transport that is used here."""
+    """The methods of a Twisted TCP transport that this module uses."""
 
     disconnecting: bool
 
@@ -50,11 +50,11 @@ class Transport(Protocol):
 
 
 class Client(Enum):
-    """What the client does, as far as the server sees."""
+    """The client's state, as far as the server can tell."""
 
     READS = auto()
-    PINGED = auto()  # and has sent nothing since
-    BEHIND = auto()  # does not read
+    PINGED = auto()  # and has sent nothing since the ping
+    BEHIND = auto()  # does not read what it is sent
     STUCK = auto()  # has not read for a whole heartbeat
     GONE = auto()
 
@@ -83,7 +83,7 @@ class Connections:
         self.shared = Shared(
             reactor, Slices(reactor), Slices(reactor, most=PIECES, rest=REST), clock, stages.counts
         )
-        self._checks = Slices(reactor)  # thousands of pieces, which must not wait for clients' turns
+        self._checks = Slices(reactor)  # thousands of checks, which must not delay the clients
         self.max_unread = max_unread
         self.addresses = Addresses(clock, max_per_address, together=max_together)
         self.all: set[Connection] = set()
@@ -108,7 +108,7 @@ class Connections:
             self._checks.add(partial(connection.check_progress, now))
 
     def log_cut(self, reason: str, fields: dict[str, object]) -> None:
-        """Log a client that was cut off: thousands of lines at once would delay the chat."""
+        """Log a client that was cut off, if not too many: thousands of lines at once would delay the chat."""
         if self._lines < MAX_LINES:
             self._lines += 1
             log.info("cut off", fields={"reason": reason, **fields})
@@ -116,7 +116,7 @@ class Connections:
             self._others[reason] += 1
 
     async def close(self, patience: float) -> None:
-        """Close all; after `patience` seconds cut those whose clients still have not read everything."""
+        """Close all; after `patience` seconds cut off the clients that still have not read everything."""
         for connection in list(self.all):
             connection.close()
         deadline = self.reactor.seconds() + patience
@@ -127,7 +127,7 @@ class Connections:
 
 
 class Connection:
-    """One client; registered as its transport's producer to notice when the client falls behind.
+    """One client; it is its transport's producer, to notice when the client falls behind.
 
     `incoming` splits the input into frames, `write` sends encoded frames (NUL included), `close` closes the
     connection in the transport's own way, `peer` returns the client's address once data have come, `ping`
@@ -151,16 +151,16 @@ class Connection:
         self._close = close
         self._peer = peer
         self._ping = ping
-        self._address: str | None = None  # while this connection counts for its address
+        self._address: str | None = None  # set while this connection counts for its address
         self._client = Client.READS
         self._unread = self._sent = 0  # bytes
-        self._joined = False  # whether it was on a stage at the last look
+        self._joined = False  # whether it was on a stage at the last check
         self._joining = False
-        self._outgoing: deque[bytes] = deque()  # the rest of the reply to a JOIN, and what came after it
-        self._reply = 0  # the number of pieces of that reply among them
-        self._queued = False  # waits for its turn to send a piece of the reply
-        self._waiting_since = connections.shared.clock()  # for a JOIN, or for the rest of a frame
-        self._complete = 0  # frames, at that time
+        self._outgoing: deque[bytes] = deque()  # the rest of the reply to a JOIN, and later frames
+        self._reply = 0  # how many of them are pieces of that reply
+        self._queued = False  # whether it waits for its turn to send a piece of the reply
+        self._waiting_since = connections.shared.clock()  # since when a JOIN, or the rest of a frame, is due
+        self._complete = 0  # the number of complete frames at that time
         transport.registerProducer(self, True)
         connections.all.add(self)
         self._member = self._stages.connect(self.send)
@@ -171,23 +171,23 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """The metrics' label `transport`. Only a WebSocket can be pinged."""
+        """The value of the metrics' label `transport`; only a WebSocket has a ping."""
         return "tcp" if self._ping is None else "websocket"
 
     @property
     def role(self) -> str:
-        """The metrics' label `role`."""
+        """The value of the metrics' label `role`."""
         if self._member.stage is None:
             return "unjoined"
         return "player" if self._member.acts else "audience"
 
     @property
     def unread(self) -> int:
-        """Bytes for the client since it fell behind, without the reply to its JOIN; 0 if it has not."""
+        """Bytes for the client since it fell behind, without the reply to its JOIN; 0 if it is not behind."""
         return self._unread
 
     def received(self, data: bytes) -> None:
-        """Take bytes from the client, split anywhere."""
+        """Take bytes from the client; they may end in the middle of a frame."""
         if self._client is Client.PINGED:
             self._client = Client.READS
         self.enter()
@@ -202,7 +202,7 @@ class Connection:
             self._outgoing.append(frames)
         else:
             self._put(frames)
-        # While it waits for its turn to be sent a stage, the delay is the server's.
+        # While the client waits for its turn to be sent a stage, the delay is the server's.
         if self._client in BEHIND and not self._joining:
             self._unread += len(frames)
             if self._unread > self._connections.max_unread:
@@ -220,9 +220,9 @@ class Connection:
         self._input.defer(partial(self._join, act))
 
     def _join(self, act: Callable[[], None]) -> None:
-        """Send a whole stage, as fast as the client reads it. Its bytes do not count as unread.
+        """Send a whole stage as fast as the client reads it. The stage's bytes do not count as unread.
 
-        A client that is behind cannot request it again, because nothing is read from it.
+        A client that is behind cannot request a stage again, because nothing is read from it.
         """
         self._joining = True
         try:
@@ -234,9 +234,9 @@ class Connection:
         self._put_outgoing()
 
     def _put_outgoing(self) -> None:
-        """Write the next piece, or several small ones; the rest is written when it is this client's turn.
+        """Write the next piece, or several small ones; write the rest when it is this client's turn.
 
-        Later frames follow the reply immediately: otherwise they could pile up faster than their turns come.
+        Later frames follow the reply immediately: otherwise they could arrive faster than the client's turns.
         """
         size = 0
         while self._outgoing and self._client in READING:
@@ -261,7 +261,7 @@ class Connection:
             self._input.go_on()
 
     def beat(self) -> None:
-        """Send a heartbeat, or cut a client that has read or answered nothing since the last one."""
+        """Send a heartbeat, or cut off a client that has not read, or not answered, since the last one."""
         match self._client:
             case Client.STUCK:
                 self.cut("laggard")
@@ -279,11 +279,11 @@ class Connection:
                 self.send(BEAT)
 
     def check_progress(self, now: float) -> None:
-        """Cut a client that has been on no stage, or not completed a frame, for PATIENCE seconds.
+        """Cut off a client that has been on no stage, or not completed a frame, for PATIENCE seconds.
 
-        While the server reads nothing from it, the client cannot do either.
+        It is not cut off while the server reads nothing from it.
         """
-        self.enter()  # a connection that never sends anything has a place, too
+        self.enter()  # a connection that never sends anything takes a place, too
         self._look_at_stage(now)
         complete = self._input.complete
         if self._joined and (complete != self._complete or not self._input.unfinished):
@@ -292,7 +292,7 @@ class Connection:
             self.cut("unfinished" if self._joined else "unjoined")
 
     def _look_at_stage(self, now: float) -> None:
-        """Notice that the client has joined, its stage has been closed or its player is elsewhere."""
+        """Notice that the client has joined, its stage was closed, or its player joined elsewhere."""
         joined = self._member.stage is not None
         if joined != self._joined:
             self._joined, self._waiting_since = joined, now
@@ -317,7 +317,7 @@ class Connection:
         """Close after everything has been sent."""
         while self._outgoing:
             self._put(self._outgoing.popleft())
-        self._transport.unregisterProducer()  # a paused producer would keep the connection open
+        self._transport.unregisterProducer()  # with a paused producer, Twisted would keep the connection open
         try:
             self._close()
         except Exception:
@@ -335,7 +335,7 @@ class Connection:
             self._transport.abortConnection()
 
     def lost(self) -> None:
-        """One side has closed the connection."""
+        """One side has closed the connection: free its place."""
         self._end()
         self._connections.all.discard(self)
         self._stages.disconnect(self._member)
@@ -363,7 +363,7 @@ class Connection:
         if self._client is not Client.GONE:
             self._client = Client.READS
         if self._transport.disconnecting:
-            self._transport.unregisterProducer()  # or Twisted would wait for the producer forever
+            self._transport.unregisterProducer()  # otherwise Twisted would wait for the producer forever
         elif self._outgoing:
             self._go_on_in_turn()
         else:

@@ -1,4 +1,4 @@
-"""The health check: sends each listener a client's request over a bare socket. It must start fast."""
+"""The health check: connects to each listener as a client does, over a bare socket. It must start fast."""
 
 import socket
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from upstage.settings import Settings
 
 TIMEOUT = 3.0  # seconds for each listener
-# Not the shorter UNKNOWN: Twisted 26.10 closes the connection on it.
+# Not the shorter PROXY UNKNOWN: Twisted 26.10 closes the connection when it receives that.
 PROXY_HEADER = b"PROXY TCP4 127.0.0.1 127.0.0.1 1 1\r\n"
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
@@ -14,7 +14,7 @@ Address = tuple[str, int] | Path  # host and port, or a Unix socket
 
 
 class Unhealthy(Exception):
-    """A listener does not answer as it should; the message says which and how."""
+    """A listener does not answer as it should; the message names it and its answer."""
 
 
 def check(settings: Settings) -> None:
@@ -28,7 +28,7 @@ def check(settings: Settings) -> None:
 
 
 def check_web(address: Address, proxied: bool = False) -> None:
-    """GET /health must answer 200."""
+    """Raise Unhealthy unless GET /health answers 200."""
     try:
         with connect(address) as connection:
             connection.sendall((PROXY_HEADER if proxied else b"") + REQUEST)
@@ -40,7 +40,7 @@ def check_web(address: Address, proxied: bool = False) -> None:
 
 
 def check_stage(address: Address, proxied: bool) -> None:
-    """The stage socket must greet with its SET frame, after a PROXY header if it expects one."""
+    """Raise Unhealthy unless the stage socket sends its SET frame, after a PROXY header if it expects one."""
     greeting = b""
     try:
         with connect(address) as connection:
@@ -72,7 +72,7 @@ def connect(address: Address) -> socket.socket:
 
 
 def name_of(address: Address) -> str:
-    """Return an address as messages and URLs write it: an IPv6 address in brackets."""
+    """Return an address as it appears in messages and URLs: with an IPv6 address in brackets."""
     if isinstance(address, Path):
         return str(address)
     host, port = address

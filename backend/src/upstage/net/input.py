@@ -1,7 +1,7 @@
 """A client's input: split into frames, paid for with tokens (see `stage.limits`), a few frames at a time.
 
-While frames or debts are left, the server does not read from the client: TCP makes the client wait, and it
-costs neither time nor memory.
+While frames or debts are left, the server does not read from the client: TCP makes the client wait, and
+waiting costs the server neither time nor memory.
 """
 
 from collections import Counter
@@ -18,8 +18,8 @@ from upstage.stage.limits import Bucket
 
 MAX_OVERLONG = 2  # the second over-long frame disconnects
 READ_SIZE = 8 * 1024  # bytes read at once
-AT_ONCE = 4  # frames acted on before other clients have their turn
-# Shortest wait of a client in debt, in seconds: a timer for each frame would cost more than the frame.
+AT_ONCE = 4  # frames handled before other clients have their turn
+# The shortest wait of a client in debt, in seconds: a timer for each frame would cost more than the frame.
 PAUSE = 0.25
 
 
@@ -30,7 +30,7 @@ class Incoming(Protocol):
 
     @property
     def unfinished(self) -> bool:
-        """Whether a frame has begun and not ended."""
+        """Whether a frame has begun but not ended."""
 
     def feed(self, data: bytes) -> None: ...
     def frames(self) -> Iterator[bytes | None]: ...
@@ -47,17 +47,17 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class Shared:
-    """Shared by all clients of a server: the reactor, the clock and the counters."""
+    """The objects that all clients of a server share: the reactor, the clock and the counters."""
 
     reactor: IReactorTime
     slices: Slices
-    sending: Slices  # a large piece each
+    sending: Slices  # for large pieces
     clock: Callable[[], float]
     counts: Counter[str]
 
 
 class Input:
-    """One client's input. `receive` acts on a frame; `cut(reason)` disconnects, and calls `stop`."""
+    """One client's input. `receive` handles a frame; `cut(reason)` disconnects, and calls `stop`."""
 
     def __init__(
         self,
@@ -72,15 +72,15 @@ class Input:
         self._incoming = incoming
         self._receive = receive
         self._cut = cut
-        self.complete = 0  # frames
+        self.complete = 0  # complete frames so far
         self._bucket = Bucket(shared.clock, limits.RATE, limits.BURST)
         self._address: Bucket | None = None
-        self._client = ""  # key of its turns
+        self._client = ""  # the key of its queue of turns
         self._due = 0.0  # when all debts are paid
-        self._unpaid = 0  # bytes
-        self._expensive: Callable[[], None] | None = None  # work to be done before any other frame
-        self._held = False  # frames or debts are left
-        self._queued = False  # waiting in the queue of turns, or for the timer that puts it there
+        self._unpaid = 0  # bytes not yet paid for
+        self._expensive: Callable[[], None] | None = None  # work that comes before any other frame
+        self._held = False  # whether frames or debts are left
+        self._queued = False  # whether it waits in the queue of turns, or for the timer that puts it there
         self._timer: IDelayedCall | None = None
         self._behind = False
         self._paused = False
@@ -88,39 +88,39 @@ class Input:
 
     @property
     def held(self) -> bool:
-        """Whether the server reads nothing from the client: it has debts, or others have their turn."""
+        """Whether the server reads nothing from the client: it has debts, or must wait for its turn."""
         return self._held
 
     @property
     def unfinished(self) -> bool:
-        """Whether the client has begun a frame and not ended it."""
+        """Whether the client has begun a frame but not ended it."""
         return self._incoming.unfinished
 
     def share(self, bucket: Bucket, address: str) -> None:
-        """From now on also charge the bucket of the address, and wait in its queue of turns."""
+        """From now on also charge the bucket of the address, and wait in the address's queue of turns."""
         self._address = bucket
         self._client = address
         self._spend(0)
 
     def take(self, data: bytes) -> None:
-        """Take bytes from the client, split anywhere."""
+        """Take bytes from the client; they may end in the middle of a frame."""
         self._incoming.feed(data)
         self._unpaid += len(data)
         if not self._held:
             self._act(first=True)
 
     def defer(self, act: Callable[[], None]) -> None:
-        """Queue expensive work: it is paid first, and done in turn."""
+        """Queue expensive work: it is paid for first, and done when it is this client's turn."""
         self._expensive = act
         self._spend(limits.JOIN)
 
     def wait(self) -> None:
-        """The client does not read: read nothing from it until it does."""
+        """Read nothing from the client until `go_on`, because it does not read."""
         self._behind = True
         self._read_or_not()
 
     def go_on(self) -> None:
-        """The client reads again."""
+        """Read from the client again: it has caught up."""
         self._behind = False
         if self._held:
             self._hold()
@@ -128,13 +128,13 @@ class Input:
             self._read_or_not()
 
     def stop(self) -> None:
-        """The connection is over: drop the rest of the input."""
+        """Drop the rest of the input: the connection has ended."""
         self._stopped = True
         if self._timer and self._timer.active():
             self._timer.cancel()
 
     def _act(self, first: bool = False) -> None:
-        """Act on a few frames, unless there are debts; hold the rest. `first`: this input is new."""
+        """Handle a few frames, unless there are debts; hold the rest. `first`: this input is new."""
         if self._in_debt():
             self._hold()
             return
@@ -152,7 +152,7 @@ class Input:
         if self._incoming.overlong >= MAX_OVERLONG:
             self._cut("overlong")
             return
-        # A read without a complete frame costs as much as a frame: there may be a read for every byte.
+        # A read without a complete frame costs as much as a frame: a client may send byte by byte.
         self._spend((count or first) + self._unpaid / limits.BYTES)
         self._unpaid = 0
         if count == AT_ONCE or self._expensive or self._behind or self._in_debt():

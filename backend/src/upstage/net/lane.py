@@ -1,4 +1,4 @@
-"""A few places for many requests: the others wait for a moment, one of each client in turn."""
+"""A few places for many requests: the others wait for a moment, and clients take turns."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 WAITING = 100  # requests of all clients; each waits in two of Varnish's threads
-PATIENCE = 0.8  # seconds; Varnish asks once more, and nginx waits for two
+PATIENCE = 0.8  # seconds; Varnish sends such a request once more, and nginx waits for two
 
 
 @dataclass(eq=False)
 class Waiting:
-    """A request that waits: what to call when it has a place, or gets none."""
+    """A waiting request: the functions to call when it gets a place, or none."""
 
     begin: Callable[[], None]
     refuse: Callable[[], None]
@@ -22,14 +22,14 @@ class Waiting:
 class Lane:
     """At most `places` requests are in progress at a time; 0: no limit.
 
-    If more than WAITING wait, the client with the most of them loses its newest one.
+    If more than WAITING requests wait, the client with the most of them loses its newest one.
     """
 
     def __init__(self, reactor: IReactorTime, places: int) -> None:
         self._reactor = reactor
         self._places = places
         self._taken = 0
-        self._queues: dict[str, deque[Waiting]] = {}  # none is empty; the first is the next
+        self._queues: dict[str, deque[Waiting]] = {}  # no queue is empty; the first is the next
         self.outcomes = Counter(waited=0, refused=0)
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class Lane:
         return sum(map(len, self._queues.values()))
 
     def enter(self, client: str, begin: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Call `begin`, now or in `client`'s turn, after which `leave` is due; or `refuse`."""
+        """Call `begin`, now or in `client`'s turn; then the caller owes a `leave`. Or call `refuse`."""
         if not self._places or self._taken < self._places:
             self._taken += 1
             begin()

@@ -1,4 +1,4 @@
-"""Unix socket listeners: a path left behind by a killed process must not stop the next one."""
+"""Unix socket listeners: a path that a killed process has left must not stop the next one."""
 
 import socket
 import stat
@@ -28,8 +28,8 @@ class UnixListener(MultiService):
         super().__init__()
         self._path = path
         kind = "haproxy:unix" if proxied else "unix"
-        # Without Twisted's lock file, by which it recognises a stale path: that file trusts process IDs, and
-        # in a container the IDs of the previous run repeat.
+        # Without Twisted's lock file, which it uses to recognise a stale path: that file trusts process IDs,
+        # and in a container the process IDs of the previous run repeat.
         where = f"{kind}:{quoteStringArgument(str(path))}:mode=666:lockfile=0:backlog=1024"
         self.addService(listener(where, factory, reactor))
 
@@ -42,14 +42,14 @@ class UnixListener(MultiService):
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """Stop listening and remove the path. Twisted raises if the path is already gone: create it first."""
+        """Stop listening and remove the path. Create it first if it is gone: Twisted would raise."""
         self._path.touch()
         stopped: Deferred[None] = super().stopService()
         return stopped
 
 
 def remove_stale(path: Path) -> None:
-    """Remove a socket on which no process listens; raise OSError if something else has this path."""
+    """Remove a socket on which no process listens; raise OSError if something else has its path."""
     if not path.parent.is_dir():
         raise FileNotFoundError("there is no such folder")
     try:

@@ -1,6 +1,6 @@
-"""/metrics for Prometheus, on a listener that only the back network reaches; `upstage purge` uses it too.
+"""/metrics for Prometheus, on a listener that only the back network reaches; `upstage purge` uses it, too.
 
-Existing counters are read at each scrape. Only durations are measured as they happen: the time of a frame and
+Existing counters are read at each scrape. Only durations are measured as they happen: those of a frame with
 its fan-out, of HTTP requests (from the log's events), and the reactor's delay.
 """
 
@@ -27,7 +27,7 @@ from upstage.net.purge import PurgePage, Purger
 from upstage.stage.stage import Member
 from upstage.stage.stages import Stages
 
-# Path prefixes; the first match counts. A fixed list, so that requests cannot create new label values.
+# Path prefixes; the first match counts. The list is fixed, so that requests cannot create new label values.
 CLASSES = (
     ("webcam", "/media/video/"),
     ("media", "/media/"),
@@ -68,7 +68,7 @@ class Sources:
 
 
 class ServerCollector(Collector):
-    """All values that are read, not measured."""
+    """The values that are read at each scrape, not measured."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -120,7 +120,7 @@ class ServerCollector(Collector):
 def labelled(
     family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]
 ) -> GaugeMetricFamily | CounterMetricFamily:
-    """Return a family with a number for each value of its one label."""
+    """Return a family with a value for each value of its one label."""
     for label, value in values.items():
         family.add_metric([label], value)
     return family
@@ -180,7 +180,7 @@ class Metrics(Service):
     def _measure_lag(self) -> None:
         now = self._reactor.seconds()
         self._lag.observe(max(now - self._due, 0.0))
-        # LoopingCall keeps its rhythm and skips the calls that it has missed.
+        # LoopingCall keeps its schedule and skips missed calls.
         self._due += LAG_INTERVAL * (1 + max(now - self._due, 0.0) // LAG_INTERVAL)
 
 
@@ -204,7 +204,7 @@ class MetricsPage(Resource):
 
 
 class MetricsSite(server.Site):
-    """The listener of the back network: `/metrics`, and PURGE."""
+    """The listener on the back network: `/metrics`, and PURGE."""
 
     def __init__(self, registry: CollectorRegistry, purger: Purger) -> None:
         root = PurgePage(purger)

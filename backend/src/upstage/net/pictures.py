@@ -1,4 +1,4 @@
-"""Webcam pictures: the files that a player may store, and the check that they are JPEGs."""
+"""Webcam pictures: the files that a player may store, and the check that each is a JPEG."""
 
 import re
 import time
@@ -19,7 +19,7 @@ JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 
 
 class Rejected(ftp.FTPCmdError):
-    """A rejected picture or login; the message says why."""
+    """A rejected picture or login; the message gives the reason."""
 
     errorCode = ftp.REQ_ACTN_NOT_TAKEN
 
@@ -27,7 +27,7 @@ class Rejected(ftp.FTPCmdError):
 class Pictures:
     """The folder of webcam frames, and the rules for writing to it.
 
-    `arrived` is called for each picture with its file name, its player and its size in bytes.
+    `arrived` is called for each picture, with its file name, its player and its size in bytes.
     """
 
     def __init__(
@@ -39,11 +39,11 @@ class Pictures:
         self._folder = folder
         self._arrived = arrived
         self._clock = clock
-        self._last: dict[str, float] = {}  # by player: bounded by the number of accounts
+        self._last: dict[str, float] = {}  # when each player sent a picture; bounded by the number of players
         self.outcomes = Counter(stored=0, rejected=0)
 
     def allow(self, player: Player, name: str) -> None:
-        """Return if `player` may write file `name` now, or is an administrator; else raise Rejected."""
+        """Raise Rejected unless `player` may write file `name` now; administrators may write any picture."""
         own = f"{player.name}.jpg"
         if name != own and not (player.can_su and PICTURE.fullmatch(name)):
             raise Rejected(f"your picture is {own}")
@@ -69,10 +69,10 @@ class Pictures:
 
 
 def starts_as_jpeg(data: bytes | bytearray) -> bool:
-    """Return whether data can be the beginning of a JPEG: "start of image", then a marker."""
+    """Return whether data can be the beginning of a JPEG: "start of image", then another marker."""
     return JPEG_START.startswith(data[: len(JPEG_START)])
 
 
 def is_jpeg(data: bytes | bytearray) -> bool:
-    """Return whether data is a JPEG from its first to its last marker; some cameras pad it with zeros."""
+    """Return whether data is a JPEG, from its first marker to its last; some cameras add zeros."""
     return data.startswith(JPEG_START) and data.rstrip(b"\0").endswith(JPEG_END)

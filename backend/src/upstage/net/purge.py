@@ -1,11 +1,11 @@
 """Purges of the caches in front when a file changes: `PURGE /` with the file's tag.
 
-All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Such a purge is
-repeated a moment later: a response with the old content may have been on its way to the cache during the
-purge, and have been stored after it.
+All responses for a file carry its tag: the file itself, its thumbnail, a webcam's still. Each purge of a file
+is repeated a moment later: a response with the old content may have been on its way to the cache during the
+first one, and have been stored after it.
 
-A cache that is new, or has missed a purge, may have copies of files that were changed meanwhile: it drops all
-of them first.
+A cache that is new, or has missed a purge, may have copies of files that have changed since: it first drops
+all copies.
 """
 
 import json
@@ -32,8 +32,8 @@ from upstage.net.health import name_of
 
 TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is waiting
 AGAIN = 0.5  # seconds until a purge is repeated
-RETRY = 1.0  # seconds until a failed purge is retried; a cache that comes back may serve old files until then
-MAX_QUEUE = 1000  # purges to be repeated for a cache; above that the oldest are lost
+RETRY = 1.0  # seconds until a failed purge is retried; until then a cache that comes back may serve old files
+MAX_QUEUE = 1000  # purges to be repeated for a cache; beyond that the oldest are lost
 TOLD = "purged-caches.json"  # in the data folder
 MAX_TAG = 64  # characters
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class Purge(NamedTuple):
-    """The objects that a cache must drop: those with a tag, or a path on every host with every query."""
+    """The objects that a cache must drop: those with a tag, or with a path, for every host and query."""
 
     tag: str = ""
     path: str = "/"
@@ -56,23 +56,23 @@ class Purge(NamedTuple):
         return bool(tag and re.fullmatch(r"/[!#-~]*", self.path))
 
 
-ALL_MEDIA = "media"  # a tag of every medium
-ALL_LESSONS = "lessons"  # a tag of every page of the lessons
-EVERYTHING = (Purge(ALL_MEDIA), Purge(ALL_LESSONS))  # all that a cache keeps for long
+ALL_MEDIA = "media"  # a tag of each medium
+ALL_LESSONS = "lessons"  # a tag of each page of the lessons
+EVERYTHING = (Purge(ALL_MEDIA), Purge(ALL_LESSONS))  # all objects that a cache keeps for long
 
 
 def tag_of(file: str) -> str:
     """Return the tag of a medium, a word that Varnish accepts: `medium-audio-bell-mp3` for audio/bell.mp3.
 
-    Two files may share a tag: then a change of one purges both.
+    Two files may have the same tag: then a change of one purges both.
     """
     return ("medium-" + re.sub(r"[^A-Za-z0-9_-]", "-", file))[:MAX_TAG]
 
 
 class Told:
-    """Keeps in a file which caches have been told of every change: the server's next start purges all others.
+    """Keeps in a file which caches know of every change: the server's next start purges all others.
 
-    `caches` are the labels of all present caches. Without the file all count as told: the data are new.
+    `caches` are the labels of all present caches. Without the file, all count as purged: the data are new.
     """
 
     def __init__(self, file: Path, caches: Iterable[str]) -> None:
@@ -90,14 +90,14 @@ class Told:
         return cache in self._told
 
     def set(self, cache: str, told: bool) -> None:
-        """Note that a cache has missed a change, or has been told of all changes."""
+        """Note that a cache has missed a change, or knows of all changes."""
         if told == (cache in self._told):
             return
         (self._told.add if told else self._told.remove)(cache)
         self._write()
 
     def _write(self) -> None:
-        """Write the names, some hundred bytes: a cache has been lost, or has come."""
+        """Write the labels, some hundred bytes; called when a cache has been lost, or has come back."""
         part = self._file.with_suffix(".part")
         try:
             part.write_text(json.dumps(sorted(self._told)))
@@ -107,10 +107,10 @@ class Told:
 
 
 class Cache(Service):
-    """The purges of one address: a failed one is repeated until it succeeds.
+    """The purges of one address: a failed purge is repeated until it succeeds.
 
     A host name may stand for several caches: a purge succeeds when all of them have accepted it. A cache that
-    the name no longer lists need not be told, because it comes back empty.
+    the name no longer lists need not be purged, because it comes back empty.
     """
 
     def __init__(self, reactor: Any, address: tuple[str, int], outcomes: Counter[str], told: Told) -> None:
@@ -120,13 +120,13 @@ class Cache(Service):
         self._outcomes = outcomes
         self._told = told
         self._agent = Agent(reactor, connectTimeout=TIMEOUT)
-        self._lookups: list[Deferred[list[str]]] = []  # all wait for one thread
+        self._lookups: list[Deferred[list[str]]] = []  # all callers wait for one lookup, in one thread
         self._due: dict[Purge, float] = {}  # purges to be repeated, and when; the next one first
-        self._pause = 0.0  # no purge is sent before this time, after a failed one
+        self._pause = 0.0  # after a failed purge, none is sent before this time
         self._timer: IDelayedCall | None = None
         self._asking = False
         self._problem = ""  # of the last attempt
-        self._missed = False  # a purge has been lost
+        self._missed = False  # whether a purge has been lost
 
     @property
     def queued(self) -> int:
@@ -134,15 +134,15 @@ class Cache(Service):
         return len(self._due)
 
     async def purge(self, purge: Purge, again: bool = True) -> str:
-        """Send a purge, twice if need be; return why the cache has not accepted it, "" if it has.
+        """Send a purge, a second time if need be; return why the cache has not accepted it, "" if it has.
 
-        It is repeated until it succeeds; if `again`, also after it has succeeded.
+        A failed purge is repeated until it succeeds; if `again`, also one that has succeeded, once.
         """
         problem = await self._tell(purge) and await self._tell(purge)
         if not (problem or again):
             self._settle()
             return problem
-        self._due.pop(purge, None)  # it moves to the end
+        self._due.pop(purge, None)  # so that it moves to the end
         self._due[purge] = self._reactor.seconds() + AGAIN
         if len(self._due) > MAX_QUEUE:
             self._lose(next(iter(self._due)))
@@ -155,7 +155,7 @@ class Cache(Service):
             self._start_over()
 
     def stopService(self) -> Deferred[None]:
-        """Send the queued purges; fires when that is done."""
+        """Send the queued purges; fire when that is done."""
         super().stopService()
         if self._timer and self._timer.active():
             self._timer.cancel()
@@ -172,14 +172,14 @@ class Cache(Service):
         return Deferred.fromCoroutine(finish())
 
     def _wait(self) -> None:
-        """Schedule the next purge for when it is due; one at a time."""
+        """Schedule the next purge for the time when it is due; one at a time."""
         if self.running and self._due and not self._asking and not (self._timer and self._timer.active()):
             when = max(next(iter(self._due.values())), self._pause) - self._reactor.seconds()
             self._timer = self._reactor.callLater(max(when, 0), self._repeat)
 
     def _repeat(self) -> None:
         purge, due = next(iter(self._due.items()))
-        if due > self._reactor.seconds():  # a purge since then has set a new time
+        if due > self._reactor.seconds():  # the purge has been sent meanwhile, and has a new time
             self._wait()
             return
 
@@ -196,14 +196,14 @@ class Cache(Service):
         Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
 
     def _settle(self) -> None:
-        """If nothing is left to be repeated, the cache has been told of all, unless a purge was lost."""
+        """If no purge is queued and none was lost, note that the cache knows of all changes."""
         if not self._due and self._missed:
             self._start_over()
         elif not self._due:
             self._told.set(self._label, True)
 
     def _start_over(self) -> None:
-        """Make the cache drop everything, as soon as it answers."""
+        """Make the cache drop all its copies, as soon as it answers."""
         log.info("the cache has to drop everything", fields={"cache": self._label})
         self._missed = False
         self._due |= dict.fromkeys(EVERYTHING, self._reactor.seconds())
@@ -226,7 +226,7 @@ class Cache(Service):
         self._outcomes["failed" if problem else "purged"] += 1
         if problem:
             self._told.set(self._label, False)
-        if problem and problem != before:  # log a failure once: a retry follows each second
+        if problem and problem != before:  # log a failure once: it is retried every second
             log.warn("the cache did not purge", fields={**purge._asdict(), "problem": problem})
         if before and not problem:
             log.info("the cache purges again", fields={"cache": self._label})
@@ -235,7 +235,7 @@ class Cache(Service):
     async def _ask(self, purge: Purge) -> str:
         try:
             hosts = await self._in_time(self._look_up())
-        except Exception as error:  # any error means: not purged
+        except Exception as error:  # after any error, the cache counts as not purged
             return f"{self._label}: {reason(error)}"
 
         async def ask(host: str) -> str:
@@ -249,7 +249,7 @@ class Cache(Service):
         return listed(await gatherResults([Deferred.fromCoroutine(ask(host)) for host in hosts]))
 
     def _in_time(self, asked: Coroutine[Any, Any, T]) -> Deferred[T]:
-        # An agent that is cancelled reports its lost connection.
+        # A cancelled Agent reports a lost connection, not the timeout.
         late = Failure(TimeoutError("no answer"))
         return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor, lambda *_: late)
 
@@ -264,10 +264,10 @@ class Cache(Service):
     def _found(self, result: list[str] | Failure) -> None:
         waiting, self._lookups = self._lookups, []
         for found in waiting:
-            found.callback(result)  # a Failure makes it an error
+            found.callback(result)  # if it is a Failure, as an error
 
     async def _send(self, host: str, purge: Purge) -> str:
-        """Send one purge to one cache; return the status line unless it says that all is well."""
+        """Send one purge to one cache; return the status line, or "" if the cache has accepted it."""
         headers = Headers({"X-Cache-Tags": [purge.tag]} if purge.tag else {})
         url = f"http://{name_of((host, self._port))}{purge.path}"
         response = await self._agent.request(b"PURGE", url.encode(), headers)
@@ -278,8 +278,8 @@ class Cache(Service):
 
 
 class Purger(MultiService):
-    """Purges every cache in front; `caches` are host and port of each, none without a cache. `file` keeps
-    which of them have been told of every change.
+    """Purges every cache in front; `caches` are host and port of each, empty if there is no cache. `file`
+    keeps which of them know of every change.
     """
 
     def __init__(self, reactor: Any, caches: Collection[tuple[str, int]], file: Path) -> None:
@@ -313,7 +313,7 @@ class PurgePage(Resource):
         return self if request.method == b"PURGE" else NoResource()
 
     def render_PURGE(self, request: Request) -> int:
-        """200 when every cache has accepted it, 503 and which ones have not, 400 if it is invalid."""
+        """Answer 200 if every cache has accepted the purge, 503 naming the others, 400 if it is invalid."""
         purge = Purge(request.getHeader("x-cache-tags") or "", request.uri.decode("latin-1"))
         gone: list[object] = []
         request.notifyFinish().addErrback(gone.append)
@@ -321,7 +321,7 @@ class PurgePage(Resource):
         async def respond() -> None:
             status, problem = 400, f"this is neither a path nor a tag: {purge.tag or purge.path}"
             if purge.is_valid:
-                problem = await self._purger.purge(purge, again=False)  # no file has changed
+                problem = await self._purger.purge(purge, again=False)  # not repeated: no file has changed
                 status = 503 if problem else 200
             if not gone:
                 request.setResponseCode(status)
@@ -336,19 +336,19 @@ class PurgePage(Resource):
 def addresses(host: str) -> list[str]:
     """Return every address of a host name; raise OSError.
 
-    All are of one family, so that a cache with addresses of both is purged once.
+    All are of one family, so that a cache with addresses of both families is purged once.
     """
     family = AF_INET6 if ":" in host else AF_INET
     return sorted({str(found[4][0]) for found in getaddrinfo(host, None, family, SOCK_STREAM)})
 
 
 def reason(error: Exception) -> str:
-    """Return a few words on an error: many have no text of their own."""
+    """Return a short description of an error: many errors have no text of their own."""
     if isinstance(error, ResponseFailed):
         error = error.reasons[0].value
     return str(error) or type(error).__name__
 
 
 def listed(problems: Iterable[str]) -> str:
-    """Return the problems that are not empty, in one line."""
+    """Return those of the problems that are not empty, in one line."""
     return ", ".join(filter(None, problems))

@@ -10,7 +10,7 @@ SLICE = 0.002  # seconds of work in one turn of the reactor: the longest that it
 
 
 class Slices:
-    """Small pieces of work, in a queue for each client: the one with the longest queue delays no other.
+    """Small pieces of work, in a queue for each client: a long queue of one client does not delay the others.
 
     Between two slices the reactor runs everything else that is due, such as chat. A slice ends after `most`
     pieces, and the next one begins `rest` seconds later.
@@ -27,7 +27,7 @@ class Slices:
         self._clock = clock
         self._most = most
         self._rest = rest
-        self._queues: dict[str, deque[Callable[[], None]]] = {}  # none is empty; the first is the next
+        self._queues: dict[str, deque[Callable[[], None]]] = {}  # no queue is empty; the first is the next
         self._due = False
 
     def __len__(self) -> int:
@@ -35,7 +35,7 @@ class Slices:
         return sum(map(len, self._queues.values()))
 
     def add(self, act: Callable[[], None], client: str = "") -> None:
-        """Call `act` after everything that already waits for `client`, an address or any other key."""
+        """Call `act` after all that already waits for `client`, which is an address or any other key."""
         self._queues.setdefault(client, deque()).append(act)
         self._schedule()
 
@@ -54,11 +54,11 @@ class Slices:
                 self._next()()
                 if self._clock() >= end:
                     break
-        finally:  # the reactor logs exceptions; the rest of the queues still runs
+        finally:  # the reactor logs exceptions; the other pieces still run
             self._schedule()
 
     def _next(self) -> Callable[[], None]:
-        """Take a piece from the first queue, which becomes the last."""
+        """Take a piece from the first queue, and move that queue to the end."""
         client = next(iter(self._queues))
         queue = self._queues.pop(client)
         act = queue.popleft()

@@ -12,12 +12,12 @@ from upstage.net.connection import Connection, Connections, Transport
 from upstage.net.input import READ_SIZE
 from upstage.stage.wire import Splitter
 
-# A browser, or a scanner, at the wrong port; a frame begins with a name and =.
+# The request of a browser or a scanner at the wrong port; a frame begins with a name and =.
 HTTP = re.compile(rb"[A-Z]{3,10} /")
 
 
 def limit_reads(transport: Any) -> None:
-    """Read at most READ_SIZE bytes at once: the most that is kept while a client must wait."""
+    """Read at most READ_SIZE bytes at once: no more is kept while a client must wait."""
     while isinstance(transport, ProtocolWrapper):  # such as the one that reads the PROXY header
         transport = transport.transport
     transport.bufferSize = READ_SIZE
@@ -40,7 +40,7 @@ class StageSocket(Protocol):
         assert transport is not None
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
-            transport.setTcpKeepAlive(True)  # or a dead peer would be counted forever
+            transport.setTcpKeepAlive(True)  # otherwise a dead client would be counted forever
         limit_reads(transport)
         self._connection = Connection(
             self._connections,

@@ -21,13 +21,13 @@ from upstage.stage.limits import client_of
 from upstage.stage.players import Player
 
 PICTURE_TIME = 20.0  # seconds for one picture
-IDLE_TIME = 120  # seconds without a command; slow cameras send a picture a minute
+IDLE_TIME = 120  # seconds without a command; slow cameras send one picture a minute
 MAX_FAILURES = 3  # wrong passwords before the connection is closed
 SIGN_IN_TIME = 20.0  # seconds
 MAX_ANONYMOUS = 100  # sessions before sign-in
-MAX_OF_PLAYER = 3  # sessions after it: a camera that has lost its connection signs in again
+MAX_OF_PLAYER = 3  # sessions after sign-in: a camera that has lost its connection signs in again
 
-# (name, password, client address) -> the player, or None. May raise Rejected.
+# (name, password, client address) -> the player, or None if they are wrong. May raise Rejected.
 Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
@@ -42,7 +42,7 @@ class PictureUpload(Protocol):
         self._done: Deferred[bytes] = Deferred(lambda _: self.close())
 
     def receive(self) -> Deferred[bytes]:
-        """Fire with the picture at the end of the connection; fail with Rejected as soon as it is invalid."""
+        """Fire with the picture when the connection closes; fail with Rejected as soon as it is invalid."""
         self._wanted = True
         if self.connected:
             self.transport.resumeProducing()
@@ -109,7 +109,7 @@ class UploadListener(Factory):
         self.upload.close()
 
     def _shut(self) -> None:
-        if not self._is_shut:  # Twisted raises at a second call within the same tick
+        if not self._is_shut:  # Twisted raises if this is called twice within the same tick
             self._is_shut = True
             self._listening.stopListening()
 
@@ -125,14 +125,14 @@ class Session(ftp.FTP):
     )  # fmt: skip
     FEATURES = ["EPSV", "PASV"]  # noqa: RUF012  # Twisted's is a list, too
     player: Player
-    place: str | None = None  # see Sessions
+    place: str | None = None  # its place: see Sessions
     _listener: UploadListener | None = None
     _failures = 0
 
     def connectionMade(self) -> None:
         """Greet, and remember both addresses of this connection: data connections must use the same.
 
-        Behind a `haproxy:` endpoint they are the proxy's: its header has not been read yet.
+        Behind a `haproxy:` endpoint both are the proxy's: its header has not been read yet.
         """
         self._here: str = self.transport.getHost().host
         self._there: str = self.transport.getPeer().host
@@ -167,12 +167,12 @@ class Session(ftp.FTP):
             super().sendLine(line)
 
     def processCommand(self, cmd: str, *params: str) -> Any:
-        """Run one of COMMANDS and no other, with an argument if it takes one; raise FTPCmdError."""
+        """Run one of COMMANDS, with an argument if it takes one; raise FTPCmdError."""
         if cmd.upper() not in self.COMMANDS:
             raise ftp.CmdNotImplementedError(cmd)
         try:
             signature(getattr(self, f"ftp_{cmd.upper()}")).bind(*params)
-        except TypeError:  # it would be an error of ours in the log
+        except TypeError:  # otherwise the log would have it as an error of this program
             raise ftp.CmdArgSyntaxError(cmd) from None
         return super().processCommand(cmd, *params)
 
@@ -203,7 +203,7 @@ class Session(ftp.FTP):
         return str(ftp.USR_LOGGED_IN_PROCEED)
 
     def ftp_CWD(self, path: str) -> tuple[str]:
-        """Accept a change to the only folder: some programs send one."""
+        """Accept a change to the only folder: some programs send this command."""
         if path.strip("/.") != "":
             raise ftp.PermissionDeniedError(path)
         return (ftp.REQ_FILE_ACTN_COMPLETED_OK,)
@@ -214,7 +214,7 @@ class Session(ftp.FTP):
         return ftp.ENTERING_PASV_MODE, ftp.encodeHostPort(self.factory.address or self._here, port)
 
     def ftp_EPSV(self, protocol: str = "") -> tuple[str, int]:
-        """Open a port; the client uses the address that it is connected to."""
+        """Open a port; the client connects to the address that it already uses."""
         return ftp.ENTERING_EPSV_MODE, self._open_listener().port
 
     def _open_listener(self) -> UploadListener:
@@ -249,18 +249,18 @@ class Session(ftp.FTP):
         return (ftp.TXFR_COMPLETE_OK,)
 
 
-ANONYMOUS = ""  # before sign-in; no player has this name
+ANONYMOUS = ""  # the place of sessions before sign-in; no player has this name
 
 
 class Sessions:
-    """The places of sessions: a few for each player, and MAX_ANONYMOUS for those who have not signed in.
+    """The sessions' places: a few for each player, and MAX_ANONYMOUS for sessions before sign-in.
 
-    When a player has too many, the oldest session ends. When too many have not signed in, the newest session
-    of the address with the most ends, so that a single client cannot shut out a camera.
+    When a player has too many sessions, the oldest ends. When too many have not signed in, the newest session
+    of the address with the most of them ends, so that a single client cannot shut out a camera.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[Session, None]] = {}  # by player, or ANONYMOUS; the oldest first
+        self._of: dict[str, dict[Session, None]] = {}  # sessions by player, or ANONYMOUS; the oldest first
 
     def enter(self, session: Session, place: str) -> None:
         """Give a session a place instead of its present one; another session may have to end."""
@@ -272,7 +272,7 @@ class Sessions:
             clients = {session: session.client for session in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
             next(session for session in reversed(held) if clients[session] == client).give_up()
-        self._of.setdefault(place, {})[session] = None  # not `held`: leaving removes an emptied one
+        self._of.setdefault(place, {})[session] = None  # not `held`: `leave` removes an empty one
         session.place = place
 
     def leave(self, session: Session) -> None:

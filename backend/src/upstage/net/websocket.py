@@ -1,4 +1,4 @@
-"""WebSocket framing: messages to the stage's frames and back. Pure.
+"""WebSocket framing: converts messages to the stage's frames and back. Pure.
 
 Every WebSocket event is counted: a control frame or a fragment of a message costs the server as much as a
 frame of the stage.
@@ -13,7 +13,7 @@ from wsproto.events import BytesMessage, Event, TextMessage
 
 from upstage.stage.wire import Splitter
 
-TEXT, BINARY = 0x81, 0x82  # the first byte of a whole message
+TEXT, BINARY = 0x81, 0x82  # the first byte of an unfragmented message
 OPEN = (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING)
 
 
@@ -35,8 +35,8 @@ class Messages(Splitter):
             self._socket.receive_data(bytes(data))
 
     def frames(self) -> Iterator[bytes | None]:
-        """Yield complete frames; None for each event that completes none."""
-        yield from super().frames()  # of a binary message that was not finished
+        """Yield each complete frame, and None for each event that completes no frame."""
+        yield from super().frames()  # the rest of an unfinished binary message
         for event in self._socket.events():
             if isinstance(event, TextMessage):
                 self.binary = False
@@ -66,7 +66,7 @@ def messages(frames: bytes, binary: bool) -> bytes:
 
 
 def message(first: int, payload: bytes) -> bytes:
-    """Return one whole message from a server, unmasked (RFC 6455, section 5.2)."""
+    """Return one unfragmented message from a server, unmasked (RFC 6455, section 5.2)."""
     length = len(payload)
     if length < 126:
         return bytes((first, length)) + payload

@@ -1,4 +1,4 @@
-"""The stage core: messages, stages and their things, and the modes of each role. It imports no Twisted.
+"""The stage core: messages, stages and their things, and each role's modes. It imports no Twisted.
 
 Read in this order: `wire`, `players`, `things`, `layers`, `stage`, then the modes (`talk`,
 `acting`, `drawing`, `sound`), `stages` (all stages of a server), and `limits` and `keys`.

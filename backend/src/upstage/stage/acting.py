@@ -12,7 +12,7 @@ EDGE = 1.0  # the smallest coordinate: for late joiners an avatar at 0 is off st
 
 
 def hold(stage: Stage, member: Member, message: Message) -> None:
-    """AV: take a free avatar, and release the member's own where it stands."""
+    """AV: take a free avatar; release the member's previous one where it stands."""
     id = message.need("ID")
     avatar = find(stage.avatars, id)
     if avatar is None:
@@ -26,7 +26,7 @@ def hold(stage: Stage, member: Member, message: Message) -> None:
 
 
 def put_away(stage: Stage, member: Member, message: Message) -> None:
-    """EXIT: release an avatar and take it off the stage, unless another member holds it."""
+    """EXIT: release an avatar and take it off the stage, unless another member holds the avatar."""
     avatar = find(stage.avatars, message.need("ID"))
     if avatar is None or avatar.holder not in (None, member):
         return
@@ -36,12 +36,12 @@ def put_away(stage: Stage, member: Member, message: Message) -> None:
     avatar.x = avatar.y = avatar.z = 0.0
     props = [prop for prop in stage.props if prop.holder == avatar.id]
     for prop in props:
-        prop.holder = 0  # clients release it at PUT_AWAY
+        prop.holder = 0  # clients release the prop at PUT_AWAY
     stage.show(encode("PUT_AWAY", ID=avatar.id), avatar, *props)
 
 
 def move(stage: Stage, member: Member, message: Message) -> None:
-    """MOVE: jump to a place."""
+    """MOVE: jump to a position."""
     x, y = _place(message)
     z = message.number("Z", 0, MAX_DEPTH) if "Z" in message.fields else 0
     if avatar := stage.held_by(member):
@@ -50,7 +50,7 @@ def move(stage: Stage, member: Member, message: Message) -> None:
 
 
 def walk(stage: Stage, member: Member, message: Message) -> None:
-    """MOVETOWARD: walk to a place; late joiners find the avatar there already."""
+    """MOVETOWARD: walk to a position; late joiners see the avatar there immediately."""
     x, y = _place(message)
     if avatar := stage.held_by(member):
         avatar.x, avatar.y = x, y
@@ -71,7 +71,7 @@ def rename(stage: Stage, member: Member, message: Message) -> None:
 
 
 def properties(stage: Stage, member: Member, message: Message) -> None:
-    """AVPROPERTIES: show or hide any avatar's name."""
+    """AVPROPERTIES: show or hide the name of any avatar."""
     avatar = find(stage.avatars, message.need("ID"))
     wish = message.need("show_name")
     if avatar and wish in ("show", "hide"):
@@ -80,7 +80,7 @@ def properties(stage: Stage, member: Member, message: Message) -> None:
 
 
 def layer(stage: Stage, member: Member, message: Message) -> None:
-    """AVLAYER: move any avatar to a depth; the avatar that was there gets its old one, as in clients."""
+    """AVLAYER: move any avatar to a depth; an avatar that is there gets the first one's old depth."""
     avatar = find(stage.avatars, message.need("ID"))
     depth = message.whole("newlayer", 0, MAX_DEPTH)
     if avatar and stage.held_by(member):
@@ -92,7 +92,7 @@ def layer(stage: Stage, member: Member, message: Message) -> None:
 
 
 def frame(stage: Stage, member: Member, message: Message) -> None:
-    """FRAME: show another picture of the held avatar; 0 plays them all."""
+    """FRAME: show another picture of the held avatar; 0 plays all pictures."""
     number = message.whole("frameNumber", 0, MAX_FRAMES)
     if avatar := stage.held_by(member):
         avatar.frame = number
@@ -100,7 +100,7 @@ def frame(stage: Stage, member: Member, message: Message) -> None:
 
 
 def prop(stage: Stage, member: Member, message: Message) -> None:
-    """PROP: take a prop, even from another avatar; the same prop again releases it."""
+    """PROP: take a prop, even from another avatar; repeating it releases the prop."""
     id = message.need("ID")
     avatar = stage.held_by(member)
     if avatar is None:
@@ -114,13 +114,13 @@ def prop(stage: Stage, member: Member, message: Message) -> None:
     else:
         others = [other for other in stage.props if other.holder == avatar.id]
         for other in others:
-            other.holder = 0  # an avatar holds one prop
+            other.holder = 0  # an avatar holds only one prop
         wanted.holder = avatar.id
         stage.show(wanted.bind(), wanted, *others)
 
 
 def backdrop(stage: Stage, member: Member, message: Message) -> None:
-    """BACKDROP: show one; 0 or an unknown ID shows none."""
+    """BACKDROP: show a backdrop; 0 or an unknown ID hides it."""
     wanted = find(stage.backdrops, message.need("ID"))
     stage.backdrop_shown = wanted.id if wanted else 0
     stage.backdrop_by = member
@@ -128,7 +128,7 @@ def backdrop(stage: Stage, member: Member, message: Message) -> None:
 
 
 def backdrop_frame(stage: Stage, member: Member, message: Message) -> None:
-    """BACKDROP_FRAME: show another picture of the backdrop that this member has put up."""
+    """BACKDROP_FRAME: show another picture of a backdrop that this member has put up."""
     number = message.whole("frameNumber", 0, MAX_FRAMES)
     for drop in stage.backdrops:
         if drop.id == stage.backdrop_shown and stage.backdrop_by is member:

@@ -1,6 +1,6 @@
 """Drawing on the four layers: one function for each mode. Pure.
 
-Numbers are sent on as numbers, bounded and short, never as the text that came in.
+Numbers are sent on as numbers, bounded and short, never as the text that arrived.
 """
 
 from upstage.stage.layers import DRAWING_LAYERS, Layer
@@ -12,7 +12,7 @@ FAR = 10_000.0  # a point may lie outside the stage, within this bound
 
 
 def _layer(stage: Stage, message: Message) -> Layer:
-    """Return the layer that a message names; raise BadFrame instead of taking a neighbouring layer."""
+    """Return the layer that a message names; raise BadFrame rather than choose the nearest one."""
     name = message.need("layer")
     if name not in map(str, range(DRAWING_LAYERS)):
         raise BadFrame(f"{message.mode}: there is no such layer")
@@ -20,7 +20,7 @@ def _layer(stage: Stage, message: Message) -> Layer:
 
 
 def take_layer(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_LAYER: take a layer, even from another member, and release the member's old one."""
+    """DRAW_LAYER: take a layer, even from another member; release the member's previous one."""
     layer = _layer(stage, message)
     if old := stage.drawn_by(member):
         old.user = None
@@ -31,14 +31,14 @@ def take_layer(stage: Stage, member: Member, message: Message) -> None:
 
 
 def style(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_STYLE: change the pen; the member keeps it when it changes layers."""
+    """DRAW_STYLE: change the pen, which the member keeps when it changes layers."""
     member.pen = _pen(message)
     if layer := stage.drawn_by(member):
         stage.draw(layer, layer.style(member.pen))
 
 
 def point(stage: Stage, member: Member, message: Message) -> None:
-    """DRAW_MOVE, pen up, and DRAW_LINE, pen down: to a place."""
+    """DRAW_MOVE, pen up, and DRAW_LINE, pen down: move the pen to a point."""
     x, y = _point(message)
     if layer := stage.drawn_by(member):
         stage.draw(layer, layer.point(message.mode, x, y))
@@ -57,7 +57,7 @@ def clear(stage: Stage, member: Member, message: Message) -> None:
 
 
 def redraw(layer: Layer, message: Message) -> None:
-    """Draw a frame that the layer has made earlier; raise BadFrame."""
+    """Draw a frame that was read from the disk; raise BadFrame."""
     match message.mode:
         case "DRAW_STYLE":
             layer.style(_pen(message))
@@ -83,5 +83,5 @@ def _point(message: Message) -> tuple[str, str]:
 
 
 def _visibility(message: Message) -> tuple[bool, str]:
-    """Whether a layer is visible, and its opacity; servers write `True` where clients write `true` or `1`."""
+    """Return whether a layer is visible, and its opacity; servers write `True`, clients `true` or `1`."""
     return message.need("visible") in ("true", "1", "True"), message.short("alpha", 0, 100)

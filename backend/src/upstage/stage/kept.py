@@ -1,6 +1,6 @@
-"""What a stage keeps: its chat, its drawing, and how things stand on it. Pure.
+"""What a stage keeps: its chat, its drawing, and the state of its things. Pure.
 
-A change is on the disk before the members see it, so that what was seen survives the end of the process.
+Unless the disk fails, a change is on it before the members see it: nothing that was seen is lost.
 """
 
 import json
@@ -17,11 +17,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a thing stands on the stage; the stage's own buttons and backdrop have the kind `stage`, ID 0."""
+    """The state of a thing on the stage; the state of the stage itself has the kind `stage` and ID 0."""
 
     kind: str
     id: int
-    state: str  # a JSON object: the thing's `standing`
+    state: str  # a JSON object, made by the thing's `standing`
 
     @classmethod
     def of(cls, kind: str, id: int, state: dict[str, object]) -> "Standing":
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Drawing:
-    """All frames of a layer's drawing, in place of those before."""
+    """All frames of a layer's drawing, which replace the earlier ones."""
 
     layer: int
     frames: tuple[bytes, ...]

@@ -16,16 +16,16 @@ def new_key() -> str:
 
 
 def digest_of(token: str) -> str:
-    """Return the SHA-256 of a token, hexadecimal: a token cannot be made from it."""
+    """Return a token's SHA-256, in hexadecimal: nobody can compute the token from it."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Keys(Generic[T]):
     """At most `most` tokens, each valid for `lifetime` seconds; only their digests are kept.
 
-    When there are that many, a new one pushes out the oldest of the value that has the most: a player who
-    signs in again and again ends the player's own sessions, and no other player's. `ended` is called with
-    the digest of each token whose validity ends.
+    When there are that many, a new one replaces the oldest one of the value with the most tokens: a player
+    who signs in again and again ends their own sessions, and no other player's. `ended` is called with the
+    digest of each token whose validity ends.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Keys(Generic[T]):
         self._most = most
         self._ended = ended
         self._issued: dict[str, tuple[float, T]] = {}  # by digest
-        self._of: dict[T, dict[str, None]] = {}  # the digests of each value; the oldest first
+        self._of: dict[T, dict[str, None]] = {}  # the digests of each value's tokens; the oldest first
 
     def issue(self, value: T) -> str:
         token = new_key()
@@ -66,7 +66,7 @@ class Keys(Generic[T]):
         return value
 
     def revoke(self, token: str) -> None:
-        """Remove a token, known or not."""
+        """Remove a token, if it is known."""
         self._remove(digest_of(token))
 
     def keep_if(self, keep: Callable[[T], bool]) -> None:

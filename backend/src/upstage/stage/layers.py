@@ -8,8 +8,8 @@ from upstage.stage.kept import Drawing, Mark
 from upstage.stage.players import Holder, Pen
 from upstage.stage.wire import decode, encode
 
-DRAWING_LAYERS = 4  # the client's number
-PIECE = 32 * 1024  # bytes that are sent to a joining member before others have their turn
+DRAWING_LAYERS = 4  # the number of layers in the client
+PIECE = 32 * 1024  # bytes sent to a joining member before other members get their turn
 MAX_MARKS = 2500  # frames of one layer: a client that does not read its JOIN costs at most 768 KiB of memory
 
 
@@ -17,17 +17,17 @@ MAX_MARKS = 2500  # frames of one layer: a client that does not read its JOIN co
 class Layer:
     """One of the four layers; at most one member draws on it.
 
-    Connected clients draw everything. The replay for late joiners is bounded: when a layer is full, its
-    oldest mark is dropped, and the replay begins with the pen and at the point where the rest continues.
+    Connected clients draw every frame. The replay for late joiners is bounded: when a layer is full, its
+    oldest mark is dropped, and the replay begins with the pen, and at the point, of the next mark.
     """
 
     number: int
     user: Holder | None = None
     visible: bool = True
     alpha: str = "100"
-    written: int = 0  # frames on the disk
+    written: int = 0  # frames of its drawing on the disk
     _pen: bytes | None = None  # DRAW_STYLE before the oldest mark
-    _start: bytes | None = None  # DRAW_MOVE to where the oldest mark continues
+    _start: bytes | None = None  # DRAW_MOVE to the point where the oldest mark begins
     _marks: deque[tuple[str, bytes]] = field(default_factory=deque)  # mode and encoded frame
     _prepared: tuple[bytes, ...] = ()  # the whole replay, until something changes
 
@@ -38,11 +38,11 @@ class Layer:
         return self.visibility()
 
     def visibility(self) -> bytes:
-        """The DRAW_VIS frame."""
+        """Return the DRAW_VIS frame."""
         return encode("DRAW_VIS", visible=self.visible, layer=self.number, alpha=self.alpha)
 
     def style(self, pen: Pen) -> bytes:
-        """Change the pen; of several changes in a row only the last is kept."""
+        """Change the pen; of several changes in a row only the last one is kept."""
         frame = encode(
             "DRAW_STYLE", layer=self.number, colour=pen.colour, thickness=pen.thickness, alpha=pen.alpha
         )
@@ -51,7 +51,7 @@ class Layer:
         return self._keep("DRAW_STYLE", frame)
 
     def point(self, mode: str, x: str, y: str) -> bytes:
-        """DRAW_MOVE or DRAW_LINE to a place."""
+        """Move the pen to a point by DRAW_MOVE or DRAW_LINE."""
         return self._keep(mode, encode(mode, layer=self.number, x=x, y=y))
 
     def clear(self) -> bytes:
@@ -65,9 +65,9 @@ class Layer:
         return encode("DRAW_CLEAR", layer=self.number)
 
     def change(self, frame: bytes) -> Mark | Drawing:
-        """What the disk must be told of a frame: mostly the frame, at times the whole drawing instead.
+        """Return the change to write to disk for a frame: mostly the frame, sometimes the whole drawing.
 
-        So the disk has at most twice as many frames as the drawing.
+        So the disk has at most about twice as many frames as the replay.
         """
         if self._marks and self.written < 2 * MAX_MARKS:
             self.written += 1
@@ -77,7 +77,7 @@ class Layer:
         return Drawing(self.number, frames)
 
     def replay(self) -> Iterator[bytes]:
-        """The frames that draw this layer for a late joiner."""
+        """Yield the frames that draw this layer for a late joiner."""
         yield self.visibility()
         if self._pen:
             yield self._pen
@@ -88,7 +88,7 @@ class Layer:
     def prepared(self) -> tuple[bytes, ...]:
         """All frames of the replay in pieces of at most PIECE bytes, shared by all members.
 
-        Otherwise a class that joins at once would cost thousands of frames for each learner.
+        Sent one by one, they would cost thousands of frames for each member of a class that joins at once.
         """
         if not self._prepared:
             self._prepared = tuple(pieces(self.replay()))

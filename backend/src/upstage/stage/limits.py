@@ -12,24 +12,24 @@ from functools import lru_cache
 from typing import Protocol
 
 RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner also chats and moves
-# Tokens at once: clearing the stage sends a frame for each avatar, and a client that lagged sends many.
+# Most tokens at once: clearing the stage sends a frame for each avatar, and a delayed client many frames.
 BURST = 300.0
-GRACE = 20.0  # seconds within which a connection in debt must have paid everything back
+GRACE = 20.0  # seconds in which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
-MAX_PER_ADDRESS = 6000  # connections: a school behind one address, or a load test with 5,000 clients
+MAX_PER_ADDRESS = 6000  # connections: for a school behind one address, or a load test with 5,000 clients
 # Connections of all addresses; nginx has room for more (nginx/scripts/settings.sh), and the memory limits in
 # compose.yaml have room for these.
 MAX_TOGETHER = 6000
-# Bytes that a stage may send to a client that is behind, before it is cut off: twelve seconds of a stage on
-# which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of 700 kB, at
-# 300 ms for each round trip, may get 16 kB/s in that time.
+# Bytes that a stage may send to a client that is behind, before the client is cut off: twelve seconds of a
+# stage on which four players draw at once (5 kB/s). A healthy client that needs four seconds for a JOIN of
+# 700 kB, at 300 ms for each round trip, may get 16 kB/s in that time.
 MAX_UNREAD = 64 * 1024
-MAX_WAIT = 10.0  # seconds that a connection waits for the debts of its address
-REMEMBERED = 10_000  # addresses without connections
+MAX_WAIT = 10.0  # seconds that a connection may have to wait for the debts of its address
+REMEMBERED = 10_000  # buckets of addresses without connections
 
 BYTES = 1024  # bytes for one token
 CONNECT = 5.0  # tokens
-JOIN = 25.0  # a whole stage is sent
+JOIN = 25.0  # tokens: a whole stage is sent
 
 
 class Bucket:
@@ -59,10 +59,10 @@ class Bucket:
 
 
 class Holder(Protocol):
-    """A connection that has a place."""
+    """A connection that occupies a place."""
 
     def give_up(self) -> None:
-        """Another client gets the place: close now, and free it before this returns."""
+        """Close now, and free the place before this returns: another client gets it."""
 
 
 class Places:
@@ -70,8 +70,8 @@ class Places:
 
     When all are taken, a newcomer gets a place of the address that holds the most, unless its own address
     holds about as many: a client with many places never shuts out one that needs a few. The newest holder of
-    that address goes: a class that has been there for an hour stays. While there are holders that have not
-    joined a stage, only these count: places that are not used are given away first.
+    the largest address loses its place: a class that has been there for an hour stays. While any holders have
+    not joined a stage, only these count: unused places are given away first.
     """
 
     def __init__(self, most: int, each: int) -> None:
@@ -79,17 +79,17 @@ class Places:
         self._each = each
         self._taken = 0
         self._held: dict[str, dict[Holder, None]] = {}  # by address; the oldest first
-        self._unjoined: dict[str, dict[Holder, None]] = {}  # those of them that have not joined
+        self._unjoined: dict[str, dict[Holder, None]] = {}  # the holders that have not joined a stage
 
     def __len__(self) -> int:
-        """The number of places that are taken."""
+        """The number of taken places."""
         return self._taken
 
     def has(self, address: str) -> bool:
         return address in self._held
 
     def take(self, address: str, holder: Holder) -> bool:
-        """Take a place, as one that has not joined; return False if there is none for this address."""
+        """Take a place for a holder that has not joined; return False if its address can get none."""
         if len(self._held.get(address, ())) >= self._each:
             return False
         if self._taken >= self._most:
@@ -129,7 +129,7 @@ def _discard(held: dict[str, dict[Holder, None]], address: str, holder: Holder) 
 class Addresses:
     """The connections of all addresses: a place for each connection, and one bucket for all of an address.
 
-    The bucket has room for all to connect and join at once, as a class does at the start of a performance.
+    The bucket is large enough for all to connect and join at once, as a class does before a performance.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Addresses:
         self._burst = max(rate, most * (CONNECT + JOIN))
         self._places = Places(together, most)
         self._buckets: dict[str, Bucket] = {}
-        # Addresses without connections: a new connection must not start without the old debts.
+        # Addresses without connections: a new connection must not escape the debts of earlier ones.
         self._left: OrderedDict[str, Bucket] = OrderedDict()
 
     def enter(self, address: str, holder: Holder) -> Bucket | None:
@@ -160,7 +160,7 @@ class Addresses:
         return bucket
 
     def note(self, address: str, holder: Holder, joined: bool) -> None:
-        """Note whether a connection is on a stage now; those that are not lose their places first."""
+        """Note whether a connection is on a stage now; connections on no stage lose their places first."""
         self._places.note(address, holder, joined)
 
     def leave(self, address: str, holder: Holder) -> None:
@@ -169,7 +169,7 @@ class Addresses:
         self._forget(address)
 
     def _forget(self, address: str) -> None:
-        """Move the bucket of an address without connections to those that are kept for a while."""
+        """If an address has no connections left, move its bucket to those that are kept for a while."""
         if not self._places.has(address):
             self._left[address] = self._buckets.pop(address)
             if len(self._left) > REMEMBERED:
@@ -178,7 +178,7 @@ class Addresses:
 
 @lru_cache(maxsize=4096)
 def client_of(address: str) -> str:
-    """Return the key of a client: its IPv4 address, or its IPv6 /64, which a client has to itself."""
+    """Return the key of a client: its IPv4 address, or its IPv6 /64, which one client has to itself."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:

@@ -1,22 +1,22 @@
-"""How large a picture is, from its header: each browser on a stage unpacks it to four bytes a pixel."""
+"""The size of a picture, from its header: each browser on a stage unpacks it to four bytes a pixel."""
 
 import os
 import struct
 from typing import BinaryIO
 
-MOST = 25_000_000  # a telephone's photograph has twelve million
+MOST = 25_000_000  # pixels; a photograph taken with a telephone has twelve million
 MAX_SEGMENTS = 1000  # of a JPEG file before its picture
 
 
 class TooLarge(ValueError):
-    """The picture has more than MOST pixels; the message says how many."""
+    """The picture has more than MOST pixels; the message gives the number."""
 
     def __init__(self, width: int, height: int) -> None:
         super().__init__(f"This picture has {width} x {height} pixels, more than {MOST // 10**6} million.")
 
 
 def size_of(file: BinaryIO) -> tuple[int, int]:
-    """Width and height of a PNG, GIF or JPEG file, zeros if its header has none; raise TooLarge."""
+    """Return width and height of a PNG, GIF or JPEG file, zeros if its header has none; raise TooLarge."""
     head = file.read(24)
     if head.startswith(b"GIF"):
         width, height = struct.unpack("<HH", head[6:10].ljust(4, b"\0"))

@@ -14,12 +14,12 @@ class Player:
     can_su: bool = False
 
 
-AUDIENCE = Player("nice visitor")  # every client that has not signed in; the name is UpStage's
+AUDIENCE = Player("nice visitor")  # each client that has not signed in; the name is UpStage's
 
 
 @dataclass(frozen=True)
 class Pen:
-    """A player's pen, as it goes over the wire: decimal colour, thickness and alpha."""
+    """A player's pen in the form of the protocol: decimal colour, thickness and alpha."""
 
     colour: int
     thickness: str
@@ -27,6 +27,6 @@ class Pen:
 
 
 class Holder(Protocol):
-    """The member that holds an avatar or draws on a layer; compared by identity."""
+    """The member that holds an avatar or draws on a layer; two are compared by identity."""
 
     player: Player

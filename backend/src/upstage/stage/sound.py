@@ -1,7 +1,7 @@
 """Sounds and music: one function for each mode. Pure.
 
-Every client fetches the files that these frames name, so they may name only the stage's own. Only clients
-interpret the words in `type` and `array`; the server bounds their length.
+Every client fetches the files that these frames name, so a frame may name only the stage's own sounds. Only
+clients interpret the words in `type` and `array`; the server limits their length.
 """
 
 import re
@@ -10,7 +10,7 @@ from upstage.stage.stage import Member, Stage
 from upstage.stage.things import Audio
 from upstage.stage.wire import BadFrame, Message, encode
 
-APPLAUSE = "applause.mp3"  # the file that every client's applause button names
+APPLAUSE = "applause.mp3"  # the file that the applause button of every client names
 CLOSED = "There is no applause now: the players open it."
 
 _WORD = re.compile(r"[A-Za-z_]{0,20}")
@@ -57,7 +57,7 @@ def clip(stage: Stage, member: Member, message: Message) -> None:
 
 
 def slot(stage: Stage, member: Member, message: Message) -> None:
-    """ADJUST_VOLUME, STOP_AUDIO and CLEAR_AUDIOSLOT: for sounds, and for speech that has ended."""
+    """ADJUST_VOLUME, STOP_AUDIO and CLEAR_AUDIOSLOT: control a slot, also one whose speech has ended."""
     type, url = _word(message, "type"), message.need("url")
     audio = _audio(stage, message, "url")
     if audio is None and not _SPEECH.fullmatch(url):

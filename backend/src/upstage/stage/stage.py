@@ -1,10 +1,10 @@
 """One stage: its members, its things and its chat. Pure state, no reactor.
 
-A stage writes to its members through `Member.send`, which never blocks and never raises. This module has
+A stage writes to its members through `Member.send`, which never blocks and never raises. This module does the
 joining, leaving and sending; the modes are in `acting`, `drawing`, `sound` and `talk`.
 
-A frame changes the stage when it arrives. The frames that the stage sends because of it leave in turn
-(`Stage.turn`): some of them wait until they are on the disk, and no other may overtake those.
+A frame changes the stage when it arrives. The frames that the stage sends in response leave in order
+(`Stage.turn`): some wait until they are on the disk, and later frames must not overtake them.
 """
 
 from collections import deque
@@ -21,15 +21,15 @@ from upstage.stage.things import MAX_ID, Audio, Avatar, Backdrop, Picture, Prop
 from upstage.stage.wire import Message, encode
 
 CHAT_KEPT = 2000  # lines of a stage in memory and in the database; UpStage's figure for its log page
-CHAT_REPLAY = 50  # lines a late joiner gets, as on UpStage
-CHAT_REPLAY_SIZE = 20_000  # characters of them at most: joining must not cost a hundred kilobytes
+CHAT_REPLAY = 50  # lines that a late joiner gets, as on UpStage
+CHAT_REPLAY_SIZE = 20_000  # the most characters of these lines: joining must not cost a hundred kilobytes
 
 Thing = TypeVar("Thing", Avatar, Backdrop, Prop, Audio)
 
 
 @dataclass(frozen=True)
 class Colours:
-    """Panel colours as they go over the wire: `0xRRGGBB`."""
+    """Panel colours in the form of the protocol: `0xRRGGBB`."""
 
     page: str
     tools: str
@@ -41,7 +41,7 @@ class Colours:
 class Member:
     """One connection, as the stages see it: `id` is its `sock_N`, `send` takes one or more encoded frames.
 
-    `defer(act)` runs expensive work when it is the member's turn; frames that arrive before that wait.
+    `defer(act)` runs expensive work when it is the member's turn; frames that arrive earlier wait.
     """
 
     id: str
@@ -50,24 +50,24 @@ class Member:
     player: Player = AUDIENCE
     key: str = ""
     stage: "Stage | None" = None
-    acts: bool = False  # counted as a player: decided when it joins, not when it identifies itself
+    acts: bool = False  # whether it counts as a player: decided when it joins, not when it identifies itself
     pen: Pen | None = None
 
 
 class Host(Protocol):
-    """The server, as a stage sees it; `stages.Stages` implements it."""
+    """The server as a stage sees it; `stages.Stages` implements this protocol."""
 
     def clock(self) -> float:
-        """Seconds, monotonic."""
+        """Return the time in seconds, monotonic."""
 
     def keep(self, stage_id: str, changes: Sequence[Change], kept: Callable[[], object]) -> object:
-        """Write changes to disk, then call `kept`: in the order of the calls."""
+        """Write changes to disk, then call `kept`, in the order of the calls."""
 
     def speak(self, voice: str, text: str) -> str | None:
         """Return the URL of the spoken line immediately, or None if there is no speech."""
 
     def members(self) -> Iterable[Member]:
-        """The members on all stages."""
+        """Return the members on all stages."""
 
     def later(self, act: Callable[[], None]) -> object:
         """Call `act` a moment later."""
@@ -89,14 +89,14 @@ class Stage:
     props: list[Prop] = field(default_factory=list)
     audios: list[Audio] = field(default_factory=list)
     backdrop_shown: int = 0  # ID of a backdrop, 0 = none
-    backdrop_by: Member | None = None  # the member that put it up, and may turn its frames
+    backdrop_by: Member | None = None  # the member that put the backdrop up, and may change its frames
     layers: list[Layer] = field(default_factory=lambda: [Layer(n) for n in range(DRAWING_LAYERS)])
     chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_KEPT))
-    applause: bool = False  # whether the audience has an applause button, and a volunteer button
+    applause: bool = False  # whether the audience has this button, and the next one
     volunteer: bool = False
-    listed: bool = True  # in the lists of stages
+    listed: bool = True  # whether the lists of stages show it
     members: set[Member] = field(default_factory=set)
-    # The members that have had their set-up, and whether each is a player.
+    # The members that have been sent their set-up, and whether each counts as a player.
     _hearing: dict[Member, bool] = field(default_factory=dict)
     _counts_due: bool = False  # whether the new counts will be sent in a moment
 
@@ -112,14 +112,14 @@ class Stage:
 
     @property
     def pictures(self) -> list[Picture]:
-        """All things that are drawn."""
+        """All things that have a picture."""
         return [*self.backdrops, *self.avatars, *self.props]
 
     def join(self, member: Member) -> None:
         """Add a member, send it the set-up frames, and send all members the new counts.
 
-        A player may be on a stage only once: an earlier connection of the same player is told, leaves the
-        stage and receives nothing more.
+        A player may be on a stage only once: an earlier connection of the same player is sent a message,
+        leaves the stage and receives nothing more.
         """
         for other in [] if member.player is AUDIENCE else list(self.members):
             if other.player.name == member.player.name:
@@ -130,7 +130,7 @@ class Stage:
         self.members.add(member)
         frames = [b"".join(self._set_up())]
         for layer in self.layers:
-            frames += layer.prepared()  # not joined to the rest: they are large, and shared
+            frames += layer.prepared()  # sent apart from the rest: they are large, and all members share them
         if member.acts:
             frames.append(self.layer_state())
         self.reply(member, *frames)
@@ -138,7 +138,7 @@ class Stage:
         self._tell_counts()
 
     def leave(self, member: Member) -> None:
-        """Remove a member and tell the others. Its avatar stays where it is."""
+        """Remove a member and send the others the new counts. Its avatar stays where it is."""
         self.members.discard(member)
         self.turn(partial(self._hearing.pop, member, None))
         self.let_go(member)
@@ -147,7 +147,7 @@ class Stage:
         self._tell_counts()
 
     def let_go(self, member: Member) -> None:
-        """Release everything that a member holds here: its avatar, its layer, its backdrop."""
+        """Release everything that a member holds on this stage: its avatar, its layer, its backdrop."""
         if avatar := self.held_by(member):
             avatar.holder = None
             self.to_players(encode("AV_DISCONNECT", client=member.id, ID=avatar.id))
@@ -158,7 +158,7 @@ class Stage:
             self.backdrop_by = None
 
     def loaded(self, member: Member) -> None:
-        """A client has fetched all media: send it the places, the held props and the buttons."""
+        """Send a client that has fetched all media the avatars' places, the held props and the buttons."""
         frames = [frame for avatar in self.avatars for frame in avatar.place()]
         frames += [prop.bind() for prop in self.props if prop.holder]
         if self.applause:
@@ -172,7 +172,7 @@ class Stage:
         self.broadcast(encode("RELOAD"))
 
     def check_holders(self) -> None:
-        """Release the props of avatars that are gone; take the backdrop down if it is gone itself."""
+        """Release the props of removed avatars; hide the backdrop if it was removed."""
         for prop in self.props:
             if prop.holder not in {avatar.id for avatar in self.avatars}:
                 prop.holder = 0
@@ -189,7 +189,7 @@ class Stage:
         self.turn(self._hearing.clear)
 
     def turn(self, act: Callable[[], object]) -> None:
-        """Call `act` when everything before it has been sent."""
+        """Call `act` when all earlier frames have been sent."""
         self.host.keep(self.id, (), act)
 
     def reply(self, member: Member, *frames: bytes) -> None:
@@ -210,61 +210,61 @@ class Stage:
         self.turn(partial(self._send, frame, players=True))
 
     def say(self, line: str, *frames: bytes) -> None:
-        """Write a line to the chat log, then send its frames to all: a line that was shown is never lost."""
+        """Write a line to the chat log, then send its frames to all: a line that was seen is never lost."""
         self.chat.append(line)
         self.host.keep(self.id, [Line(line)], partial(self._send, *frames))
 
     def show(self, frame: bytes, *changed: "Picture | Stage") -> None:
-        """Write how things stand now, then send the frame to all: what was shown is never lost."""
+        """Write the things' new state, then send the frame to all: a state that was seen is never lost."""
         self.host.keep(self.id, [thing.standing() for thing in changed], partial(self._send, frame))
 
     def draw(self, layer: Layer, frame: bytes) -> None:
-        """Write a frame that a layer has made, then send it to all."""
+        """Write a frame made by a layer, then send it to all."""
         self.host.keep(self.id, [layer.change(frame)], partial(self._send, frame))
 
     def _send(self, *frames: bytes, players: bool = False) -> None:
-        # A copy: a member whose connection is cut meanwhile leaves the set.
+        # A copy: a member whose connection is cut in the meantime leaves the dict.
         for member in [member for member, acts in self._hearing.items() if acts or not players]:
             for frame in frames:
                 member.send(frame)
 
     def standing(self) -> Standing:
-        """What is kept of the stage's buttons, and which backdrop is up."""
+        """Return the state to keep: the buttons, and which backdrop is shown."""
         buttons = {"applause": self.applause, "volunteer": self.volunteer}
         return Standing.of(self.kind, 0, {"backdrop": self.backdrop_shown, **buttons})
 
     def stand(self, state: Message) -> None:
-        """Take what was kept; raise BadFrame."""
+        """Restore a kept state; raise BadFrame."""
         self.backdrop_shown = state.whole("backdrop", 0, MAX_ID)
         self.applause, self.volunteer = (state.need(name) == "True" for name in ("applause", "volunteer"))
 
     def held_by(self, member: Member) -> Avatar | None:
-        """Return the avatar a member holds: at most one."""
+        """Return the avatar that a member holds: at most one."""
         return next((avatar for avatar in self.avatars if avatar.holder is member), None)
 
     def drawn_by(self, member: Member) -> Layer | None:
-        """Return the layer a member draws on: at most one."""
+        """Return the layer that a member draws on: at most one."""
         return next((layer for layer in self.layers if layer.user is member), None)
 
     def layer_state(self) -> bytes:
-        """The DRAW_LAYER_STATE frame: the player who draws on each layer."""
+        """Return the DRAW_LAYER_STATE frame: the player who draws on each layer."""
         users = {f"L{layer.number}": layer.user.player.name for layer in self.layers if layer.user}
         return encode("DRAW_LAYER_STATE", **users)
 
     def applause_button(self) -> bytes:
-        """The APPLAUSE or NO_APPLAUSE frame."""
+        """Return the APPLAUSE or NO_APPLAUSE frame."""
         if self.applause:
             return encode("APPLAUSE", applause="Applause button is now active")
         return encode("NO_APPLAUSE", applause="Applause button is no longer active")
 
     def volunteer_button(self) -> bytes:
-        """The VOLUNTEER or NO_VOLUNTEER frame."""
+        """Return the VOLUNTEER or NO_VOLUNTEER frame."""
         if self.volunteer:
             return encode("VOLUNTEER", volunteer="Volunteer button is now active")
         return encode("NO_VOLUNTEER", novolunteer="Volunteer button is no longer active")
 
     def _set_up(self) -> Iterator[bytes]:
-        """The frames of a JOIN up to the drawing, in UpStage's order: clients build their panels in it."""
+        """Yield the frames of a JOIN before the drawing, in UpStage's order, which clients rely on."""
         yield encode("STAGE_NAME", stageName=self.name, stageID=self.id)
         yield encode("PAGE_COLOUR", bgcolour=self.colours.page)
         yield encode("TOOLS_COLOUR", bgcolour=self.colours.tools)
@@ -284,7 +284,7 @@ class Stage:
         yield encode("LOAD_CHAT", chat="\n".join(escape(line) for line in self._replay()))
 
     def _replay(self) -> list[str]:
-        """The newest chat lines that fit, oldest first."""
+        """Return the newest chat lines within both limits, oldest first."""
         lines: list[str] = []
         room = CHAT_REPLAY_SIZE
         for line in reversed(self.chat):
@@ -295,7 +295,7 @@ class Stage:
         return lines[::-1]
 
     def _tell_counts(self) -> None:
-        """Send the counts once for all members that come or go within a moment: n frames, not n²."""
+        """Send the counts once for all who come or go within a moment: n frames, not n²."""
         if not self._counts_due:
             self._counts_due = True
             self.host.later(self._send_counts)
@@ -306,5 +306,5 @@ class Stage:
 
 
 def find(things: Iterable[Thing], id: str) -> Thing | None:
-    """Return the thing with this ID; IDs are texts on the wire, and `01` is not `1`."""
+    """Return the thing with this ID; IDs are text in the protocol, and `01` is not `1`."""
     return next((thing for thing in things if str(thing.id) == id), None)

@@ -1,4 +1,4 @@
-"""All stages of one server, the connected members, and the modes of each role. Pure.
+"""All stages of one server, the connected members, and each role's modes. Pure.
 
 A connection calls `connect` once, `receive` for each frame, and `disconnect` at its end.
 """
@@ -62,20 +62,20 @@ class Stages:
         return [member for stage in self._by_id.values() for member in stage.members]
 
     def add(self, stage: Stage) -> None:
-        """Add a stage; one with the same ID, if there is one, is closed."""
+        """Add a stage; close the one with the same ID, if there is one."""
         self.remove(stage.id)
         self._by_id[stage.id] = stage
 
     def remove(self, stage_id: str) -> None:
-        """Close a stage, if there is one with this ID; its members are told."""
+        """Close the stage with this ID, if there is one; its members are notified."""
         if stage := self._by_id.pop(stage_id, None):
             stage.close()
 
     def key_for(self, player: Player) -> str:
-        """Return a new key with which a socket identifies itself as this player's.
+        """Return a new key with which a socket identifies its client as this player.
 
-        An audience key is random and not kept, because an unknown key means audience anyway: so requests
-        for keys can neither fill the store nor push players' keys out of it.
+        An audience key is random and not kept, because an unknown key means audience anyway: so requests for
+        keys can neither fill the store nor push players' keys out of it.
         """
         return new_key() if player is AUDIENCE else self.keys.issue(player)
 
@@ -92,7 +92,7 @@ class Stages:
         self.keys.revoke(member.key)
 
     def receive(self, member: Member, frame: bytes) -> None:
-        """Act on one frame. An invalid frame is counted and ignored."""
+        """Handle one frame. An invalid frame is counted and ignored."""
         if not frame:
             self.counts["empty_frames"] += 1
             return
@@ -105,7 +105,7 @@ class Stages:
             self.counts["bad_frames"] += 1
 
     def _act(self, member: Member, message: Message) -> bool:
-        """Act on a message; return False if its mode is unknown, or not allowed for this member now."""
+        """Handle a message; return False if its mode is unknown, or not allowed for this member now."""
         if ours := COMMON_MODES.get(message.mode):
             ours(self, member, message)
             return True
@@ -122,12 +122,12 @@ def _ident(stages: Stages, member: Member, message: Message) -> None:
     member.key = message.need("MD5")
     player = stages.keys.get(member.key) or AUDIENCE
     if member.stage and player != member.player:
-        member.stage.let_go(member)  # or what this player held could never be released
+        member.stage.let_go(member)  # otherwise nobody could release what this player held
     member.player = player
 
 
 def _join(stages: Stages, member: Member, message: Message) -> None:
-    """JOIN sends a whole stage, so it runs in turn: it must not delay the frames of other members."""
+    """JOIN: as it sends a whole stage, it waits for its turn, and does not delay other members' frames."""
     member.defer(partial(_join_stage, stages, member, message.need("stage_ID")))
 
 
@@ -142,7 +142,7 @@ def _join_stage(stages: Stages, member: Member, stage_id: str) -> None:
 
 
 def _nothing(where: object, member: Member, message: Message) -> None:
-    """NB and DEBUG are notes of the client. They are not logged: any client could fill the log."""
+    """Do nothing for NB and DEBUG, the client's notes; logging them, any client could fill the log."""
 
 
 def _loaded(stage: Stage, member: Member, message: Message) -> None:

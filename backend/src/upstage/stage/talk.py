@@ -1,6 +1,6 @@
 """Chat, speech, thoughts, shouts, whispers, and the audience's buttons. Pure.
 
-Live text is escaped like the replayed text; the log keeps it as it came.
+Live text is escaped like the replayed text; the log keeps it as it arrived.
 """
 
 import re
@@ -14,20 +14,20 @@ WHISPER_USAGE = "To whisper: /wh name, name = text"
 
 
 def _words(message: Message, field: str) -> str:
-    """The text of a field as one line; empty if it is blank."""
+    """Return the text of a field as one line; empty if it is blank."""
     text = one_line(message.need(field))
     return text if text.strip() else ""
 
 
 def _line(stage: Stage, member: Member, message: Message, field: str) -> tuple[Avatar, str] | None:
-    """The avatar that speaks and the text; None without a held avatar or without text."""
+    """Return the avatar that speaks, and the text; None without a held avatar or without text."""
     words = _words(message, field)
     avatar = stage.held_by(member)
     return (avatar, words) if words and avatar else None
 
 
 def text(stage: Stage, member: Member, message: Message) -> None:
-    """TEXT: an avatar speaks; without one, an anonymous line."""
+    """TEXT: the held avatar speaks; without one, an anonymous line."""
     if line := _line(stage, member, message, "msg"):
         avatar, words = line
         spoken = encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words))
@@ -37,7 +37,7 @@ def text(stage: Stage, member: Member, message: Message) -> None:
 
 
 def shout(stage: Stage, member: Member, message: Message) -> None:
-    """SHOUT: shown and spoken."""
+    """SHOUT: a line that is shown and spoken."""
     if line := _line(stage, member, message, "shout"):
         avatar, words = line
         shouted = encode("SHOUT", ID=avatar.id, shout=escape(words))
@@ -45,7 +45,7 @@ def shout(stage: Stage, member: Member, message: Message) -> None:
 
 
 def thought(stage: Stage, member: Member, message: Message) -> None:
-    """THOUGHT: shown, not spoken; it is sent on as THINK."""
+    """THOUGHT: a line that is shown, not spoken; clients get it as THINK."""
     if line := _line(stage, member, message, "thought"):
         avatar, words = line
         stage.say(f"[{avatar.name}] {{{words}}}", encode("THINK", ID=avatar.id, thought=escape(words)))
@@ -59,13 +59,13 @@ def persistent(stage: Stage, member: Member, message: Message) -> None:
 
 
 def _aloud(stage: Stage, avatar: Avatar, words: str) -> list[bytes]:
-    """The WAVE frame with the URL of the spoken words; empty if they are not spoken."""
+    """Return the WAVE frame with the URL of the spoken words; empty if they are not spoken."""
     url = stage.host.speak(avatar.voice, words)
     return [encode("WAVE", url=url)] if url else []
 
 
 def whisper(stage: Stage, member: Member, message: Message) -> None:
-    """WHISPER: `names = text` to players on any stage, by their own or their avatar's name.
+    """WHISPER: `names = text`, to players on any stage, named by their own or their avatar's name.
 
     `*` means all players on this stage. No log keeps a whisper.
     """
@@ -94,13 +94,13 @@ def whisper(stage: Stage, member: Member, message: Message) -> None:
 
 
 def _by_name(stage: Stage) -> dict[str, list[Member]]:
-    """All players by their own and their avatars' names; built once, however many names a whisper has."""
+    """Return all players by their own and their avatars' names, in one pass however many names are sought."""
     called: dict[str, list[Member]] = {}
     for member in stage.host.members():
         if member.acts and member.stage:
             avatar = member.stage.held_by(member)
             names = {member.player.name.casefold()} | ({avatar.name.casefold()} if avatar else set())
-            names.discard("*")  # it may be an avatar's name
+            names.discard("*")  # `*` may be an avatar's name
             if member.stage is stage:
                 names.add("*")
             for name in names:
@@ -122,6 +122,6 @@ def applause(stage: Stage, member: Member, message: Message) -> None:
 
 
 def volunteer(stage: Stage, member: Member, message: Message) -> None:
-    """VOLUNTEER and NOVOLUNTEER: the same for the volunteer button."""
+    """VOLUNTEER and NOVOLUNTEER: show or hide the audience's volunteer button."""
     stage.volunteer = message.mode == "VOLUNTEER"
     stage.show(stage.volunteer_button(), stage)

@@ -2,11 +2,11 @@
 
 from unicodedata import category
 
-MAX_NAME = 200  # bytes; an avatar's name must be shorter
+MAX_NAME = 200  # bytes; an avatar's name must be shorter than this
 
 
 def one_line(text: str) -> str:
-    """Replace line breaks and control characters, which would forge lines in LOAD_CHAT, by spaces."""
+    """Replace line breaks and control characters, which would forge lines in LOAD_CHAT, with spaces."""
     return "".join(" " if category(char) in ("Cc", "Zl", "Zp") else char for char in text)
 
 
@@ -16,7 +16,7 @@ def escape(text: str) -> str:
 
 
 def avatar_name(text: str) -> str:
-    """Return a name for an avatar, empty if it cannot be one.
+    """Return a valid name for an avatar, empty if the text cannot be one.
 
     `<` and `>`, which would forge lines in the chat log, are removed.
     """

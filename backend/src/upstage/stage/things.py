@@ -1,7 +1,7 @@
-"""The things of a stage: avatars, backdrops, props and audios. Pure.
+"""The things on a stage: avatars, backdrops, props and audios. Pure.
 
-Each thing makes the frames that load it into a client that has just joined. IDs are counted from 1 for
-each kind and stage, so avatar 1 and prop 1 are two things.
+Each thing makes the frame that loads it into a client that has just joined. IDs are counted from 1 for each
+kind and stage, so avatar 1 and prop 1 are two things.
 """
 
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from upstage.stage.wire import Message, encode
 WIDTH, HEIGHT = 320.0, 200.0  # the client's coordinates
 MAX_DEPTH = 1_000_000
 MAX_FRAMES = 10_000
-MAX_ID = 2**53  # greater ones are not exact as numbers
+MAX_ID = 2**53  # floating-point numbers are exact up to this
 
 
 @dataclass(eq=False)
 class Avatar:
-    """A figure that a player can hold; `x` and `y` in the client's coordinates, 0 = off stage.
+    """A figure that a player can hold; `x` and `y` are in the client's coordinates, 0 = off stage.
 
-    `layer` is its depth: avatars with a greater one are drawn in front.
+    `layer` is its depth: an avatar with a greater depth is drawn in front.
     """
 
     kind: ClassVar = "avatar"
@@ -35,8 +35,8 @@ class Avatar:
     y: float = 0.0
     frame: int = 1
     show_name: bool = True
-    thumbnail: str = ""  # empty means the image itself, here and below
-    medium: str = ""  # or `video`, `stream`
+    thumbnail: str = ""  # empty: the image itself; so for all things
+    medium: str = ""  # empty, `video` or `stream`
     voice: str = "default"
     z: float = 0  # as the client sent it; 0 if it never did
     layer: int = 0  # 0: the client's default
@@ -65,21 +65,21 @@ class Avatar:
         )
 
     def place(self) -> Iterator[bytes]:
-        """The frames for this avatar after a client has loaded everything."""
+        """Yield the frames for this avatar after a client has loaded everything."""
         if self.placed:
             yield self.position()
         yield self.properties()
         yield self.depth()
 
     def standing(self) -> Standing:
-        """What is kept of it."""
+        """Return the state to keep."""
         state = {"x": self.x, "y": self.y, "z": self.z, "frame": self.frame, "layer": self.layer}
         return Standing.of(
             self.kind, self.id, {"url": self.url, "name": self.name, "show_name": self.show_name, **state}
         )
 
     def stand(self, state: Message) -> None:
-        """Take what was kept; raise BadFrame."""
+        """Restore a kept state; raise BadFrame."""
         self.x, self.y = state.number("x", 0, WIDTH), state.number("y", 0, HEIGHT)
         self.z = state.number("z", 0, MAX_DEPTH) or 0
         self.frame = state.whole("frame", 0, MAX_FRAMES)
@@ -121,11 +121,11 @@ class Backdrop:
         )
 
     def standing(self) -> Standing:
-        """What is kept of it."""
+        """Return the state to keep."""
         return Standing.of(self.kind, self.id, {"url": self.url, "frame": self.frame})
 
     def stand(self, state: Message) -> None:
-        """Take what was kept; raise BadFrame."""
+        """Restore a kept state; raise BadFrame."""
         self.frame = state.whole("frame", 0, MAX_FRAMES)
 
 
@@ -148,19 +148,19 @@ class Prop:
             name=self.name,
             url=self.url,
             thumbnail=self.thumbnail,
-            show=False,  # BINDPROP, which follows, shows a held prop
+            show=False,  # BINDPROP, which follows, shows a prop that is held
         )
 
     def bind(self) -> bytes:
-        """The BINDPROP frame that attaches the prop to its holder."""
+        """Return the BINDPROP frame, which attaches the prop to its holder."""
         return encode("BINDPROP", ID=self.holder, prop=self.id)
 
     def standing(self) -> Standing:
-        """What is kept of it."""
+        """Return the state to keep."""
         return Standing.of(self.kind, self.id, {"url": self.url, "holder": self.holder})
 
     def stand(self, state: Message) -> None:
-        """Take what was kept; raise BadFrame."""
+        """Restore a kept state; raise BadFrame."""
         self.holder = state.whole("holder", 0, MAX_ID)
 
 

@@ -1,7 +1,7 @@
-"""Bytes to messages and back: the stage socket's framing and encoding, pure.
+"""Bytes to messages and back: the stage socket's framing and encoding. Pure.
 
-A frame is a url-encoded list of pairs, one of them `mode=NAME`, ended by one NUL byte. Incoming frames are
-bounded and never trusted; outgoing frames keep the form that UpStage clients expect.
+A frame is a url-encoded list of pairs, one of which is `mode=NAME`, and ends with one NUL byte. Incoming
+frames are bounded and never trusted; outgoing frames keep the form that UpStage clients expect.
 """
 
 import math
@@ -16,7 +16,7 @@ Value = str | int | float | bool | None
 
 
 class BadFrame(ValueError):
-    """An invalid frame: counted and ignored; the connection stays open."""
+    """An invalid frame, which is counted and ignored; the connection stays open."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Message:
             raise BadFrame(f"{self.mode} needs the field {name}") from None
 
     def number(self, name: str, low: float, high: float) -> float:
-        """Return a field as a number, clamped to low ... high; raise BadFrame if it is not a number.
+        """Return a field as a number, clamped to low ... high; raise BadFrame if it is not one.
 
         nan and inf are rejected: they would reach every client, and no client can draw them.
         """
@@ -47,20 +47,20 @@ class Message:
         return min(max(value, low), high)
 
     def whole(self, name: str, low: int, high: int) -> int:
-        """Return a field as a whole number, clamped to low ... high; raise BadFrame."""
+        """Return a field as a whole number, clamped to low ... high; raise BadFrame if it is not one."""
         return int(self.number(name, low, high))
 
     def short(self, name: str, low: float, high: float) -> str:
-        """Return a number as text with at most three decimals; `10` and `11.5` stay as they are."""
+        """Return a field, a number, as text with at most three decimals: `10`, `11.5`."""
         return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # adding 0.0 turns -0.0 into 0
 
 
 def decode(frame: bytes) -> Message:
     """Decode one frame from a client (without its NUL); raise BadFrame.
 
-    Bytes are decoded before the percent signs, and invalid UTF-8 becomes U+FFFD: damaged text is better
-    than a lost frame. The last of several equal keys wins, as on UpStage, except for `mode`: a frame with
-    two modes could mean one thing here and another to a filter in front of this server.
+    Bytes are decoded before percent-encoded characters, and invalid UTF-8 becomes U+FFFD: damaged text is
+    better than a lost frame. The last of several equal keys wins, as on UpStage. Only `mode` may not be
+    repeated: a frame with two modes could mean one to this server and the other to a filter in front of it.
     """
     # UpStage accepts `;` between pairs as well as `&`.
     pairs = frame.decode("utf-8", "replace").replace(";", "&").split("&")
@@ -83,23 +83,23 @@ def decode(frame: bytes) -> Message:
 def encode(mode: str, **fields: Value) -> bytes:
     """Encode one frame for clients, its NUL included; `mode` comes last, as a Flash client sends it.
 
-    Values are written as Python prints them (`True`, `None`, `80.0`): UpStage does so, and clients compare
-    with that text.
+    Values are written as Python prints them (`True`, `None`, `80.0`): UpStage does this, and clients compare
+    with such text.
     """
     pairs = [f"{_quote(name)}={_quote(str(value))}" for name, value in fields.items()]
     return "&".join([*pairs, f"mode={_quote(mode)}"]).encode("ascii") + b"\0"
 
 
 def _quote(text: str) -> str:
-    # Letters, digits, `_`, `.` and `-` stay; quote_plus would leave `~` as well.
+    # Letters, digits, `_`, `.` and `-` stay; quote_plus would leave `~` unchanged, too.
     return quote_plus(text, safe="", errors="replace").replace("~", "%7E")
 
 
 class Splitter:
-    """Splits a stream of bytes into frames; keeps at most the last read and one frame's limit in memory.
+    """Splits a stream of bytes into frames; holds at most the last read and an unfinished frame in memory.
 
-    A frame that exceeds the limit is dropped up to its NUL and counted immediately in `overlong`; the frames
-    before and after it are not affected.
+    A frame that exceeds the limit is dropped up to its NUL and counted immediately in `overlong`; earlier and
+    later frames are not affected.
     """
 
     def __init__(self, limit: int = MAX_FRAME) -> None:
@@ -110,20 +110,20 @@ class Splitter:
 
     @property
     def unfinished(self) -> bool:
-        """Whether a frame has begun and not ended, once `frames` has yielded all that have."""
+        """Whether a frame has begun but not ended, once `frames` has yielded all complete ones."""
         return self._skipping or bool(self._held)
 
     def feed(self, data: bytes | bytearray) -> None:
         self._held += data
 
     def frames(self) -> Iterator[bytes | None]:
-        """Yield complete frames (without NUL, may be empty), one at a time; a new call continues.
+        """Yield complete frames (without NUL, possibly empty), one at a time; a new call continues.
 
-        None stands for input that costs as much as a frame but is not one; a plain stream has none of it.
+        None stands for input that costs as much as a frame but is none; it does not occur in a plain stream.
         """
         while (end := self._held.find(0)) >= 0:
             frame = bytes(self._held[:end])
-            del self._held[: end + 1]  # deleting from the front is cheap, however much is left
+            del self._held[: end + 1]  # deleting from the front is cheap, however many bytes remain
             if self._skipping:
                 self._skipping = False
             elif end > self._limit:

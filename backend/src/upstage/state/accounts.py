@@ -13,8 +13,8 @@ from upstage.state.records import RIGHTS, Account, RecordError, Session
 
 ADMIN = Player("admin", can_act=True, can_admin=True, can_su=True)
 MAX_SIGN_UPS = 5  # new accounts from one address ...
-SIGN_UP_WINDOW = 3600.0  # ... in so many seconds
-MAX_ADDRESSES = 1000  # addresses remembered
+SIGN_UP_WINDOW = 3600.0  # ... in this many seconds
+MAX_ADDRESSES = 1000  # addresses that are remembered
 
 
 class AddressLimit:
@@ -27,7 +27,7 @@ class AddressLimit:
         self._taken: OrderedDict[str, deque[float]] = OrderedDict()  # by address, oldest first
 
     def take(self, address: str) -> bool:
-        """Count one action; return False, without counting it, if there were too many."""
+        """Count one action; return False, without counting it, if there have been too many."""
         times = self._taken.setdefault(address, deque(maxlen=self._most))
         if len(times) == self._most and self._clock() - times[0] < self._window:
             return False
@@ -38,23 +38,23 @@ class AddressLimit:
 
 
 class SessionStore(Protocol):
-    """Where the sessions survive the end of the process; `sessions.Sessions` implements it."""
+    """Keeps sessions after the end of the process; `sessions.Sessions` implements this protocol."""
 
     def end(self, digest: str) -> None:
         """Note that a session has ended, for the next write."""
 
     async def add(self, digest: str, account: Account) -> None:
-        """Write a new session; never raise because of the disk."""
+        """Write a new session; never raise because of a failing disk."""
 
     async def write(self) -> None:
-        """Write the end of sessions; raise NotWritten."""
+        """Write the sessions that have ended; raise NotWritten."""
 
 
 class Accounts:
     """The administrator, the players of the database, and the sessions of all who have signed in.
 
-    The administrator is not in the database: a person who can read the settings can always sign in. `admin`
-    is the hash of that password; `matches(hash, password)` checks one.
+    The administrator is not in the database: whoever can read the settings can always sign in. `admin` is the
+    hash of the administrator's password; `matches(hash, password)` checks a password.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Accounts:
         return self._admin if name == ADMIN.name else self._players.get(name.lower())
 
     def player(self, session: str) -> Player:
-        """Return the player of a session's token, AUDIENCE without a valid one."""
+        """Return the player of a session's token, or AUDIENCE if the token is not valid."""
         account = self._sessions.get(session)
         return account.player if account else AUDIENCE
 
     def restore(self, sessions: Iterable[Session], now: float) -> None:
-        """Take the sessions of an earlier process, unless they have expired or the account has changed.
+        """Restore the sessions of an earlier process that have not expired, and whose account is unchanged.
 
         `now` is in seconds since 1970.
         """
@@ -103,7 +103,7 @@ class Accounts:
         await self._store.write()
 
     async def sign_in(self, name: str, password: str, address: str) -> str | None:
-        """Return a new session's token, or None if the name or password is wrong; raise as `check` does."""
+        """Return a new session's token, or None if name or password are wrong; raise as `check` does."""
         account = await self.check(name, password, address)
         if account is None:
             return None
@@ -114,13 +114,13 @@ class Accounts:
     async def check(self, name: str, password: str, address: str) -> Account | None:
         """Return the account of a name and password, or None if they are wrong.
 
-        After too many wrong passwords raise TooManyFailures, even for a right one; raise TooManyWaiting or
+        After too many wrong passwords, raise TooManyFailures even for a right one; raise TooManyWaiting or
         Busy.
         """
         account = self._find(name)
 
         async def is_right() -> bool:
-            # Rejecting an unknown name takes as long as rejecting a known one: the time reveals no names.
+            # Rejecting an unknown name takes as long as rejecting a known one, so the time reveals no names.
             right = await self._matches((account or self._admin).password, password)
             return right and account is not None and self._find(name) == account
 

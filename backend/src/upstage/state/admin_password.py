@@ -1,4 +1,4 @@
-"""The administrator's password if no setting has one: generated once, kept in the data folder."""
+"""The administrator's password if no setting gives one: generated once, kept in the data folder."""
 
 import secrets
 from pathlib import Path
@@ -9,7 +9,7 @@ PASSWORD_FILE = "admin-password"  # noqa: S105  # a file's name
 
 
 def read_password(data: Path) -> str | None:
-    """Return the generated password kept in the data folder, None before the first start."""
+    """Return the generated password kept in the data folder; None before the first start."""
     try:
         return (data / PASSWORD_FILE).read_text("utf-8").strip() or None
     except FileNotFoundError:
@@ -17,7 +17,7 @@ def read_password(data: Path) -> str | None:
 
 
 def keep_password(data: Path) -> str:
-    """Return the kept password; generate and keep one at the first start."""
+    """Return the kept password; at the first start, generate and keep one."""
     password = read_password(data)
     if password is None:
         password = secrets.token_urlsafe(12)

@@ -1,4 +1,4 @@
-"""Copies of the data of a server that is running: for backups. Functions block."""
+"""Copies of a running server's data, for backups. The functions block."""
 
 import os
 import sqlite3
@@ -16,13 +16,13 @@ class CopyError(Exception):
 
 
 def copy_database(file: Path, copy: Path) -> None:
-    """Copy a database, checked, to a new file that only its owner can read.
+    """Copy a database to a new file that only its owner can read, and check the copy.
 
-    SQLite's backup (https://www.sqlite.org/backup.html) is a reader of `file`, which keeps no writer waiting
+    SQLite's backup (https://www.sqlite.org/backup.html) only reads `file`, which keeps no writer waiting
     (WAL). Raise CopyError, sqlite3.Error, OSError.
     """
     copy.unlink(missing_ok=True)
-    copy.touch(mode=0o600)  # the copy has the accounts
+    copy.touch(mode=0o600)  # the copy contains the accounts
     with (
         closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=1)) as source,
         closing(sqlite3.connect(copy)) as target,
@@ -36,7 +36,7 @@ def copy_database(file: Path, copy: Path) -> None:
 
 
 def give_up_after(seconds: float) -> Callable[[int, int, int], None]:
-    """Return a `progress` that ends a backup: SQLite would wait for a locked database forever."""
+    """Return a `progress` function that ends a backup: SQLite would wait for a locked database forever."""
     deadline = time.monotonic() + seconds
 
     def progress(status: int, remaining: int, total: int) -> None:
@@ -47,7 +47,7 @@ def give_up_after(seconds: float) -> Callable[[int, int, int], None]:
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the files below a folder with their size and date (ns), without those being written."""
+    """Return the files below a folder with size and date (ns), except those that are being written."""
     found = {}
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]
@@ -61,5 +61,5 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def fail(error: OSError) -> None:
-    """A folder that cannot be read is not an empty one."""
+    """Raise the error: a folder that cannot be read is not an empty one."""
     raise error

@@ -1,4 +1,4 @@
-"""A damaged database: found before the server starts on it, and kept because parts may be readable."""
+"""A damaged database: found before the server opens it, and kept because parts may be readable."""
 
 import sqlite3
 from contextlib import closing
@@ -11,9 +11,9 @@ DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def find_damage(folder: Path) -> str:
-    """Return what is wrong with the database in `folder`; empty if nothing is, or if there is none.
+    """Return a description of the damage to the database in `folder`; empty if it is sound or missing.
 
-    Reads the whole file: 10 ms for each MB. Raise sqlite3.Error if it cannot be read.
+    It reads the whole file: 10 ms for each MB. Raise sqlite3.Error if it cannot be read.
     """
     if not (folder / FILE).exists():
         return ""
@@ -28,9 +28,9 @@ def find_damage(folder: Path) -> str:
 
 
 def set_aside(folder: Path) -> Path:
-    """Rename the database and what SQLite keeps beside it; return its new path."""
+    """Rename the database and SQLite's files beside it; return the new path."""
     kept = folder / f"damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
-    for suffix in ("-wal", "-shm", ""):  # the database last: until then the whole can be repeated
+    for suffix in ("-wal", "-shm", ""):  # the database last: until then this can be repeated
         if (folder / f"{FILE}{suffix}").exists():
             (folder / f"{FILE}{suffix}").rename(f"{kept}{suffix}")
     return kept

@@ -10,7 +10,7 @@ from twisted.application.service import Service
 from twisted.logger import Logger
 
 SERVING = ".serving"  # the lock on a data folder
-PATIENCE = 20.0  # seconds for a server that is ending, or will be ended (bin/lib/containers.sh)
+PATIENCE = 20.0  # seconds for another server to end, or to be ended (bin/lib/containers.sh)
 WAITS = "waits for the data"
 
 log = Logger()
@@ -30,7 +30,7 @@ class InUseError(Exception):
 
 @contextmanager
 def unused(data: Path) -> Iterator[None]:
-    """Hold the lock on a data folder, so that no server starts; make the folder if need be.
+    """Hold the lock on a data folder, so that no server starts; create the folder if it is missing.
 
     Raise InUseError.
     """

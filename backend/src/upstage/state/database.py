@@ -1,7 +1,7 @@
 """The database: players, stages, media and chat in one SQLite file. All methods block.
 
-The server uses it in a separate thread (`store`), the command `upstage` directly; both may do so at once:
-with WAL, readers do not wait for a writer, and one writer waits for another
+The server uses it in a separate thread (`store`), the command `upstage` directly; both may do so at the same
+time: with WAL, readers do not wait for a writer, and one writer waits for another
 (https://www.sqlite.org/wal.html).
 """
 
@@ -34,12 +34,12 @@ FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SH
 
 
 class Database:
-    """One connection. A method that writes has written when it returns, or raises and changes nothing."""
+    """One connection. When a method that writes returns, it has written; if it raises, nothing changed."""
 
     def __init__(self, folder: Path) -> None:
         """Open the file in `folder`, created and migrated as needed; raise sqlite3.Error, RecordError."""
-        (folder / FILE).touch(mode=0o600)  # SQLite gives its other files the same mode
-        # One thread at a time, but not always the same: it is opened before the store's thread starts.
+        (folder / FILE).touch(mode=0o600)  # SQLite gives its other files the mode of this one
+        # Used by one thread at a time, but opened by another: before the store's thread starts.
         self._sql = sqlite3.connect(
             folder / FILE, timeout=LOCK_TIME, isolation_level=None, check_same_thread=False
         )
@@ -56,7 +56,7 @@ class Database:
         [done] = self._sql.execute("PRAGMA user_version").fetchone()
         if done == len(MIGRATIONS):
             return
-        with self._writing() as sql:  # read again: another process may just have migrated
+        with self._writing() as sql:  # read the version again: another process may just have migrated
             [done] = sql.execute("PRAGMA user_version").fetchone()
             if done > len(MIGRATIONS):
                 raise RecordError(f"{FILE} was written by a newer release than this one")
@@ -67,9 +67,9 @@ class Database:
 
     @contextmanager
     def _writing(self, wait: float = LOCK_TIME) -> Iterator[sqlite3.Connection]:
-        """A transaction. IMMEDIATE takes the write lock at the start, not in the middle. Raise NotWritten.
+        """Run a transaction. IMMEDIATE takes the write lock at the beginning. Raise NotWritten.
 
-        `wait` is in seconds: the longest that another program's lock is waited for.
+        `wait`: the longest time to wait for another program's lock, in seconds.
         """
         try:
             self._sql.execute(f"PRAGMA busy_timeout = {wait * 1000:.0f}")
@@ -82,10 +82,10 @@ class Database:
             if isinstance(error, sqlite3.Error):
                 if error.sqlite_errorcode in FULL:
                     raise NoRoom("the disk is full") from error
-                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:  # the other bits say how
+                if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:  # the other bits give the reason
                     raise Locked(f"another program has kept {FILE} locked for {wait:g} s") from error
             raise
-        finally:  # reading hardly ever waits, but then it may take its time
+        finally:  # reading hardly ever waits, but if it does, it may wait that long
             self._sql.execute(f"PRAGMA busy_timeout = {LOCK_TIME * 1000:.0f}")
 
     def _version(self) -> int:
@@ -100,7 +100,7 @@ class Database:
     # Reading.
 
     def snapshot(self) -> Snapshot:
-        """Return everything but the chat, from one transaction."""
+        """Return everything but the stages' kept state, from one transaction."""
         self._sql.execute("BEGIN")
         try:
             accounts = [
@@ -136,7 +136,7 @@ class Database:
         )
 
     def kept(self, stage: str) -> Kept:
-        """Return what a stage has kept."""
+        """Return the kept state of a stage."""
         return scene.read(self._sql, stage)
 
     def sessions(self) -> list[Session]:
@@ -159,7 +159,7 @@ class Database:
         self._change("UPDATE player SET password = ? WHERE name = ?", (password, name), f"player {name}")
 
     def set_rights(self, name: str, rights: Iterable[str]) -> None:
-        Account(name, "", frozenset(rights))  # checks them
+        Account(name, "", frozenset(rights))  # checks the values
         text = ",".join(sorted(rights))
         self._change("UPDATE player SET rights = ? WHERE name = ?", (text, name), f"player {name}")
 
@@ -171,7 +171,7 @@ class Database:
             _insert_stage(sql, stage)
 
     def save_stage(self, stage: StageRecord) -> None:
-        """Replace a stage's name, welcome, colours and place in the lists; its things stay as they are."""
+        """Replace a stage's name, welcome, colours and listing; its things stay as they are."""
         self._change(
             "UPDATE stage SET name = ?, splash = ?, page = ?, tools = ?, backdrop_and_prop = ?, chat = ?, "
             "listed = ? WHERE id = ?",
@@ -180,7 +180,7 @@ class Database:
         )
 
     def reset_stage(self, id: str) -> None:
-        """Remove what a stage has kept, and tell every server to bring the stage back to its record."""
+        """Remove a stage's kept state, and have every server return the stage to its record."""
         with self._writing() as sql:
             if sql.execute("UPDATE stage SET resets = resets + 1 WHERE id = ?", (id,)).rowcount == 0:
                 raise RecordError(f"There is no stage {id}.")
@@ -191,10 +191,10 @@ class Database:
         self._change("DELETE FROM stage WHERE id = ?", (id,), f"stage {id}")
 
     def put_thing(self, stage: str, thing: Thing) -> None:
-        """Put a medium on a stage (ID 0: the next free ID), or change a thing that is there."""
+        """Put a medium on a stage (ID 0: the next free ID), or change a thing on it."""
         with self._writing() as sql:
             _insert_thing(sql, stage, thing)
-            sql.execute(  # an avatar that was renamed on the stage has the new name now
+            sql.execute(  # an avatar that was renamed on the stage takes the new name
                 "UPDATE standing SET state = json_remove(state, '$.name') "
                 "WHERE stage = ? AND kind = ? AND id = ?",
                 (stage, thing.kind, thing.id),
@@ -206,20 +206,20 @@ class Database:
         )
 
     def put_medium(self, medium: Medium, on: Iterable[tuple[str, Thing]] = ()) -> None:
-        """Add a medium, or update its date and size; `on`: IDs of stages, and the thing that it is there."""
+        """Add a medium, or update its date and size; `on`: IDs of stages, each with its thing there."""
         with self._writing() as sql:
             _insert_medium(sql, medium)
             for stage, thing in on:
                 _insert_thing(sql, stage, thing)
 
     def remove_medium(self, file: str) -> None:
-        """Remove a medium, from all stages too."""
+        """Remove a medium, also from all stages."""
         self._change("DELETE FROM media WHERE file = ?", (file,), f"file {file}")
 
     def keep(self, changes: Iterable[tuple[str, Change]], wait: float = LOCK_TIME) -> None:
         """Write changes of stages, each with its stage's ID.
 
-        `wait` is in seconds: the longest that another program's lock is waited for.
+        `wait`: the longest time to wait for another program's lock, in seconds.
         """
         with self._writing(wait) as sql:
             scene.write(sql, changes)
@@ -227,7 +227,7 @@ class Database:
     def change_sessions(
         self, added: Iterable[Session], ended: Iterable[str], wait: float = LOCK_TIME
     ) -> None:
-        """Add sessions, and remove those with the digests `ended`; `wait` as for `keep`."""
+        """Add sessions, and remove those whose digests are in `ended`; `wait` as for `keep`."""
         with self._writing(wait) as sql:
             for session in added:
                 columns = session.digest, *_columns(session.account), session.expires
@@ -238,9 +238,9 @@ class Database:
         return self._sql.execute("SELECT 1 FROM seeded WHERE stage = ?", (stage,)).fetchone() is not None
 
     def seed(self, stage: StageRecord, media: Iterable[Medium]) -> None:
-        """Add a stage that comes with a release, unless there is one with this ID.
+        """Add a stage of a release, unless there is a stage with this ID.
 
-        A stage is seeded once: edited or removed later, it is never restored.
+        A stage is seeded once: if it is edited or removed later, it is never restored.
         """
         with self._writing() as sql:
             sql.execute("INSERT INTO seeded VALUES (?)", (stage.id,))
@@ -286,7 +286,7 @@ def _insert_thing(sql: sqlite3.Connection, stage: str, thing: Thing) -> None:
             "INSERT OR REPLACE INTO thing VALUES (:stage, :kind, :id, :name, :file, :voice, :x, :y, :type)",
             {"stage": stage, **vars(thing)},
         )
-    except sqlite3.IntegrityError:  # the foreign keys
+    except sqlite3.IntegrityError:  # a foreign key refers to nothing
         raise RecordError(f"The stage {stage} or the file {thing.file} has been removed.") from None
 
 

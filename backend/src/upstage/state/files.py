@@ -1,4 +1,4 @@
-"""Files that are written as a whole: another process sees the old content or the new one, never a half."""
+"""Files that are written as a whole: another process sees either the old content or the new one."""
 
 import os
 from pathlib import Path
@@ -30,10 +30,10 @@ def write_medium(path: Path, data: bytes) -> None:
 
 
 def replace_medium(path: Path, new: Path) -> None:
-    """Put a file in the place of another, or in a free one, with a later date: tags and dates of HTTP count
-    in seconds.
+    """Put a file in place of another, or in a free place, with a later date: HTTP's tags and dates count in
+    seconds.
     """
-    new.chmod(0o644)  # nginx reads the media folder too, as another user
+    new.chmod(0o644)  # nginx, another user, reads the media folder, too
     if path.exists() and (date := int(path.stat().st_mtime) + 1) > new.stat().st_mtime:
         os.utime(new, (date, date))
     new.replace(path)

@@ -1,4 +1,4 @@
-"""Heavy files for load tests, in the sizes of the two that the article measured.
+"""Heavy files for load tests, as large as the two that the article measured.
 
 Most of their bytes are noise, so that a test cannot measure compression by mistake. The noise is the same on
 every machine.
@@ -10,8 +10,8 @@ import zlib
 
 SMALL, BIG = 75_000, 1_300_000  # bytes
 PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
-# The type of the chunk with the noise. The small letters at the beginning mean that programs which do not
-# know it skip it: https://www.w3.org/TR/png-3/#5Chunk-naming-conventions
+# The type of the chunk with the noise. The lower-case letters at its beginning tell programs that do not know
+# it to skip it: https://www.w3.org/TR/png-3/#5Chunk-naming-conventions
 NOISE = b"noSe"
 
 
@@ -21,8 +21,8 @@ def measuring_files() -> dict[str, bytes]:
 
 
 def filled(picture: bytes, size: int, name: str) -> bytes:
-    """Return a PNG picture of `size` bytes: the same pixels, and noise that differs for each name."""
-    room = size - len(picture) - 12  # a chunk's length, type and checksum
+    """Return a PNG picture of `size` bytes: the pixels of `picture`, and noise that differs for each name."""
+    room = size - len(picture) - 12  # minus a chunk's length, type and checksum
     chunk = NOISE + _noise(room, name)
     checksum = zlib.crc32(chunk).to_bytes(4, "big")
     return picture.removesuffix(PNG_END) + room.to_bytes(4, "big") + chunk + checksum + PNG_END
@@ -33,7 +33,7 @@ def _noise(size: int, name: str = "") -> bytes:
 
 
 def _swf(size: int) -> bytes:
-    """A Flash file's header (uncompressed, version 8, length), then noise."""
+    """Return a Flash file's header (uncompressed, version 8, length), then noise."""
     return b"FWS\x08" + size.to_bytes(4, "little") + _noise(size - 8)
 
 

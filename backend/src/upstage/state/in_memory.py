@@ -31,9 +31,9 @@ P = ParamSpec("P")
 AllKept = dict[str, Kept]  # by the stage's ID
 Live = TypeVar("Live", Avatar, Backdrop, Prop, Audio)
 
-CAMERAS = "video/"  # prefix of the file of a webcam's picture
+CAMERAS = "video/"  # prefix of the file name of a webcam's picture
 CAMERA_STAGES = frozenset({"demo", "load"})  # the stages with the simulated camera
-CAMERA_X, CAMERA_Y = 274.0, 86.0  # like a screen that hangs above the others
+CAMERA_X, CAMERA_Y = 274.0, 86.0  # like a screen that hangs above the other avatars
 POLL = 1.0  # seconds between two checks for changes by other processes
 
 log = Logger()
@@ -58,7 +58,7 @@ class LiveState(Service):
         self._stages = stages
         self._accounts = accounts
         self._one_at_a_time = DeferredLock()  # an older snapshot must not replace a newer one
-        self._arriving: set[str] = set()  # webcams' pictures that are being added
+        self._arriving: set[str] = set()  # webcam pictures that are being added
         self._poll = LoopingCall(self._check)
         self._poll.clock = reactor
         self.now = EMPTY
@@ -72,21 +72,21 @@ class LiveState(Service):
         self._poll.start(POLL, now=False)
 
     def stopService(self) -> Deferred[None]:
-        """Write queued chat lines; fires when the database is closed."""
+        """Write queued changes; fire when the database is closed."""
         super().stopService()
         self._poll.stop()
         self._passwords.stop()
         return Deferred.fromCoroutine(self.store.stop())
 
     async def change(self, write: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Write to the database and sync; raise what `write` raises, above all RecordError."""
+        """Write to the database and update this state; raise the errors of `write`, usually RecordError."""
         await self.store.run(write, *args, **kwargs)
         await self._refresh()
 
     def add_webcam(self, picture: str, player: str, size: int) -> None:
         """Add a webcam's medium at its first picture, so that it can be put on a stage as an avatar.
 
-        The simulated camera's is put on stages immediately.
+        The simulated camera's picture is put on stages immediately.
         """
         file = CAMERAS + picture
         if file in self.now.media or file in self._arriving:
@@ -97,7 +97,7 @@ class LiveState(Service):
         avatar = Thing("avatar", 0, "Camera", file, x=CAMERA_X, y=CAMERA_Y)
         on = [(stage, avatar) for stage in stages]
 
-        def failed(failure: Failure) -> None:  # the next picture tries again
+        def failed(failure: Failure) -> None:  # the next picture causes another attempt
             log.failure("a webcam could not be added", failure=failure)
 
         adding = Deferred.fromCoroutine(self.change(self.database.put_medium, medium, on))
@@ -118,7 +118,7 @@ class LiveState(Service):
             self._sync(*await self.store.run(self._read, self.now))
 
     def _read(self, known: Snapshot) -> tuple[Snapshot, AllKept]:
-        """Read the database, in the store's thread; what a stage has kept, only if it is new or was reset."""
+        """Read the database in the store's thread, with the kept state of new and reset stages."""
         snapshot = self.database.snapshot()
         resets = {id: stage.resets for id, stage in known.stages.items()}
         fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
@@ -127,11 +127,11 @@ class LiveState(Service):
     def _sync(self, snapshot: Snapshot, kept: AllKept) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `kept` has what the stages that are new or were reset have kept.
+        `kept` has the kept state of the stages that are new or were reset.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)
-        # Players that were removed, or whose rights have changed: their clients must connect again.
+        # Players that were removed, or whose account has changed: their clients must connect again.
         stale = {name for name, old in before.accounts.items() if snapshot.accounts.get(name) != old}
         self._stages.keys.keep_if(lambda player: player.name not in stale)
         for stage in self._stages.by_id.values():
@@ -153,14 +153,14 @@ class LiveState(Service):
                 stage.reload()
 
     def _differs(self, before: Snapshot, record: StageRecord) -> bool:
-        """Whether a stage, or the content of a file on it, has changed."""
+        """Return whether a stage, or the content of a file on it, has changed."""
         return record != before.stages[record.id] or any(
             before.media.get(thing.file) != self.now.media.get(thing.file) for thing in record.things
         )
 
 
 def make_stage(host: Host, record: StageRecord, kept: Kept) -> Stage:
-    """Return a new stage as it was left; where it has kept nothing, as recorded, with its first backdrop."""
+    """Return a new stage in its kept state; if it has none, in its recorded state with its first backdrop."""
     stage = Stage(host, record.id, record.name, record.splash, record.colours)
     rebuild(stage, record)
     scene.restore(stage, kept)
@@ -168,7 +168,7 @@ def make_stage(host: Host, record: StageRecord, kept: Kept) -> Stage:
 
 
 def reset(stage: Stage, record: StageRecord, kept: Kept) -> None:
-    """Bring a live stage back to its record: nothing drawn, held or played. Its members stay."""
+    """Return a live stage to its record: nothing drawn, held or played. Its members stay."""
     new = make_stage(stage.host, record, kept)
     stage.chat = new.chat
     stage.avatars, stage.props, stage.audios = new.avatars, new.props, new.audios
@@ -181,7 +181,7 @@ def reset(stage: Stage, record: StageRecord, kept: Kept) -> None:
 def rebuild(stage: Stage, record: StageRecord) -> None:
     """Update a live stage from its record. Chat, drawing, held things and sounds stay.
 
-    The first backdrop that it gets is shown.
+    If the stage had no backdrop, its first one is shown.
     """
     empty = not stage.backdrops
     stage.name, stage.splash, stage.colours = record.name, record.splash, record.colours
@@ -213,7 +213,7 @@ def _audio(thing: Thing) -> Audio:
 
 
 def _merged(before: list[Live], now: list[Live]) -> list[Live]:
-    """The things of `now`; those that were on the stage before stay the same objects, with the new names."""
+    """Return the things of `now`; those that were on the stage before stay the same objects, renamed."""
     known = {(thing.id, thing.url): thing for thing in before}
     things = [known.get((thing.id, thing.url), thing) for thing in now]
     for thing, new in zip(things, now, strict=True):

@@ -20,8 +20,9 @@ log = Logger()
 def keep_load_account(database: Database, file: Path) -> None:
     """Add the account if it is missing; its password is in `file`, as one line NAME:PASSWORD.
 
-    Several servers may share the file, and then the password. If the account has another one, the file is
-    removed, because wrong passwords would lock the account. No error with the file prevents the start.
+    Several servers may share the file, and with it the password. If the account has another password, the
+    file is removed, because wrong passwords would lock the account. No error with the file prevents the
+    server's start.
     """
     account = database.snapshot().accounts.get(NAME)
     try:
@@ -43,7 +44,7 @@ def keep_load_account(database: Database, file: Path) -> None:
 def leave_out(database: sqlite3.Connection, file: Path) -> None:
     """Remove the account from a copy of the database, unless its password was changed.
 
-    A server that starts on the copy adds it again, with the password that is known there.
+    A server that starts on the copy adds the account again, with the password of its own file.
     """
     row = database.execute("SELECT password FROM player WHERE name = ?", (NAME,)).fetchone()
     kept = _read(file)
@@ -53,7 +54,7 @@ def leave_out(database: sqlite3.Connection, file: Path) -> None:
 
 
 def _read(file: Path) -> str | None:
-    """Return the password in a file, None without a file or a password that `choose` accepts."""
+    """Return the password in a file; None if there is no file, or no password that `choose` accepts."""
     if not file.exists():
         return None
     name, _, password = file.read_text("utf-8", "replace").strip().partition(":")

@@ -1,6 +1,6 @@
-"""Rate limit for wrong passwords. Right passwords are not counted.
+"""Rate limits for wrong passwords. Right passwords are not counted.
 
-It keeps three counts: for an account from one address, for an address, and for an account from everywhere. A
+There are three counts: for an account from one address, for an address, and for an account from everywhere. A
 password that is still being checked counts as a wrong one until it turns out to be right: so of a thousand
 guesses sent at once only a few are checked, and a class that signs in at once is never rejected.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import Deferred
 
-HERE = (10, 60.0)  # wrong passwords for one account from one address, in this many seconds
-ADDRESS = (60, 60.0)  # from one address: a class of thirty with two wrong passwords each
-# For one account from everywhere, except from addresses where its owner has signed in before: a client that
-# guesses from many addresses must not lock the owner out.
+HERE = (10, 60.0)  # wrong passwords for one account from one address, within this many seconds
+ADDRESS = (60, 60.0)  # wrong passwords from one address: a class of thirty with two each
+# Wrong passwords for one account from everywhere, except from addresses where its owner has signed in: a
+# client that guesses from many addresses must not lock the owner out.
 EVERYWHERE = (100, 3600.0)
-REMEMBERED = 10_000  # entries of each table; the oldest is dropped
-MAX_WAITING = 100  # passwords that wait for the result of others
-MAX_NAME = 64  # characters of a name that count
+REMEMBERED = 10_000  # entries of each table; beyond that, the oldest entry is dropped
+MAX_WAITING = 100  # passwords that wait for the results of others
+MAX_NAME = 64  # characters of a name that are compared
 
 
 class TooManyFailures(Exception):
@@ -36,7 +36,7 @@ class TooManyWaiting(Exception):
 
 @dataclass
 class Tally:
-    """Recent failures, oldest first, each with its account; and the number of running checks."""
+    """Recent failures, oldest first, each with its account; and the number of checks in progress."""
 
     most: int
     window: float
@@ -45,7 +45,7 @@ class Tally:
     waiting: deque[Deferred[None]] = field(default_factory=deque)
 
     def locked(self, now: float) -> float:
-        """Return the seconds until a password may be checked again; 0 if it may be now."""
+        """Return the seconds until a password may be checked again; 0 if one may be checked now."""
         while self.failures and self.failures[0][0] <= now - self.window:
             self.failures.popleft()
         return self.failures[0][0] + self.window - now if len(self.failures) >= self.most else 0.0
@@ -79,7 +79,7 @@ class Tallies:
         return len(self._tallies)
 
     def tally(self, *key: str) -> Tally:
-        """Return the tally of a key, a new one if there is none."""
+        """Return the tally of a key; make a new one if there is none."""
         tally = self._tallies.setdefault(key, Tally(self._most, self._window))
         self._tallies.move_to_end(key)
         if len(self._tallies) > REMEMBERED:
@@ -88,14 +88,14 @@ class Tallies:
 
 
 class LoginLimits:
-    """All login attempts, on the login page and over FTP."""
+    """The limits on all login attempts, on the login page and over FTP."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._here = Tallies(*HERE)
         self._addresses = Tallies(*ADDRESS)
         self._everywhere = Tallies(*EVERYWHERE)
-        # Name and address of successful logins.
+        # Name and address of each successful login.
         self._owners: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._waiting = 0
 

@@ -12,7 +12,7 @@ MAX_LENGTH = 200
 # OWASP's parameters for argon2id: 19 MiB and about 20 ms for each check, which two threads of a small
 # container can afford. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-MAX_WAITING = 100  # checks running or queued: two seconds' work
+MAX_WAITING = 100  # checks running or queued: two seconds of CPU time
 
 
 class Busy(Exception):

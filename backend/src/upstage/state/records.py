@@ -7,7 +7,7 @@ from upstage.stage.players import Player
 from upstage.stage.stage import Colours
 from upstage.stage.things import HEIGHT, WIDTH
 
-RIGHTS = ("act", "admin", "su")  # UpStage's names: acts on stages, edits stages and media, manages players
+RIGHTS = ("act", "admin", "su")  # UpStage's names: act on stages, edit stages and media, manage players
 KINDS = ("avatar", "backdrop", "prop", "audio")
 SOUND_TYPES = ("sfx", "music")
 
@@ -15,18 +15,18 @@ STAGE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PLAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 COLOUR = re.compile(r"0x[0-9A-Fa-f]{6}")
 VOICE = re.compile(r"[a-z0-9_+-]{1,40}")
-MAX_NAME = 100  # characters of the name of a stage or a thing
+MAX_NAME = 100  # characters of the name of a stage or thing
 MAX_SPLASH = 1000
 
 
 class RecordError(ValueError):
-    """An invalid value; the message, for the person who entered it, says which and why."""
+    """An invalid value; the message, for the person who entered it, says which value and why."""
 
 
 class NotWritten(Exception):
-    """Nothing was written, and earlier data are intact; the message says why."""
+    """Nothing was written, and earlier data are intact; the message gives the reason."""
 
-    status = 503  # of HTTP
+    status = 503  # the HTTP status of the response
 
 
 class NoRoom(NotWritten):
@@ -62,7 +62,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Session:
-    """A sign-in: the SHA-256 of its token, the account as it was then, and its end in seconds since 1970."""
+    """A sign-in: its token's SHA-256, the account at that time, and its end in seconds since 1970."""
 
     digest: str
     account: Account
@@ -99,7 +99,7 @@ class Thing:
     name: str
     file: str
     voice: str = "default"
-    x: float = 0.0  # its place at first, and after a reset; 0, 0 is off stage
+    x: float = 0.0  # its position at first, and after a reset; 0, 0 is off stage
     y: float = 0.0
     type: str = ""  # of an audio: one of SOUND_TYPES
 
@@ -107,7 +107,7 @@ class Thing:
         require_name("The name of a thing", self.name)
         if not VOICE.fullmatch(self.voice):
             raise RecordError("A voice must be a word of lower-case letters and digits, such as default.")
-        if not (0 <= self.x <= WIDTH and 0 <= self.y <= HEIGHT):  # false for NaN too
+        if not (0 <= self.x <= WIDTH and 0 <= self.y <= HEIGHT):  # also false for NaN
             raise RecordError(f"A position on the stage must lie between 0, 0 and {WIDTH:.0f}, {HEIGHT:.0f}.")
         if self.kind == "audio" and self.type not in SOUND_TYPES:
             raise RecordError(f"The type of a sound must be one of {', '.join(SOUND_TYPES)}.")
@@ -119,15 +119,15 @@ class Thing:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A stage before anything has been done on it, and after a reset."""
+    """A stage as it is before any action on it, and after a reset."""
 
     id: str
     name: str
     splash: str
     colours: Colours
     things: tuple[Thing, ...] = ()
-    listed: bool = True  # False: it can only be found by its address
-    resets: int = 0  # how often it has been reset; a server that finds a new number resets its live stage
+    listed: bool = True  # False: only its address leads to it
+    resets: int = 0  # the number of its resets; a server that reads a new number resets its live stage
 
     def __post_init__(self) -> None:
         if not STAGE_ID.fullmatch(self.id):
@@ -141,7 +141,7 @@ class StageRecord:
                 raise RecordError(f"{colour!r} is not a colour; expected 0xRRGGBB.")
 
     def of_kind(self, kind: str) -> list[Thing]:
-        """The things of one kind, in the order of their IDs."""
+        """Return the things of one kind, in the order of their IDs."""
         return [thing for thing in self.things if thing.kind == kind]
 
 
@@ -153,7 +153,7 @@ def new_stage(id: str, name: str) -> StageRecord:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The content of the database at one moment, without the chat; by name, file and ID."""
+    """The content of the database at one moment, without the stages' kept state; by name, file and ID."""
 
     accounts: dict[str, Account]
     media: dict[str, Medium]

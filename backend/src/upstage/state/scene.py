@@ -1,6 +1,6 @@
-"""What stages keep, in the database and back: the chat, the drawing, and how things stand.
+"""Writes the stages' kept state to the database and reads it: chat, drawing, and the state of things.
 
-What is read is checked like a client's frames: it may come from a backup that is not ours.
+Everything read is checked like a client's frames: it may come from a foreign backup.
 """
 
 import json
@@ -14,9 +14,9 @@ from upstage.stage.wire import BadFrame, Message, decode
 
 
 def write(sql: sqlite3.Connection, changes: Iterable[tuple[str, Change]]) -> None:
-    """Write changes, each with its stage's ID; of each chat only the newest CHAT_KEPT lines stay.
+    """Write changes, each with its stage's ID; of each chat only the newest CHAT_KEPT lines are kept.
 
-    A stage may just have been removed: then its changes are not written.
+    A stage may just have been removed: its changes are not written.
     """
     spoken = set()
     for stage, change in changes:
@@ -53,7 +53,7 @@ def _add_mark(sql: sqlite3.Connection, stage: str, layer: int, frame: bytes) -> 
 
 
 def read(sql: sqlite3.Connection, stage: str) -> Kept:
-    """Return what a stage has kept."""
+    """Return the kept state of a stage."""
     chat = sql.execute(
         "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
     )
@@ -67,8 +67,8 @@ def read(sql: sqlite3.Connection, stage: str) -> Kept:
 
 
 def clear(sql: sqlite3.Connection, stage: str) -> None:
-    """Remove what a stage has kept."""
-    own = sql.execute("SELECT id FROM stage WHERE id = ?", (stage,)).fetchone()  # as it is spelled there
+    """Remove the kept state of a stage."""
+    own = sql.execute("SELECT id FROM stage WHERE id = ?", (stage,)).fetchone()  # as the database spells it
     for statement in (
         "DELETE FROM chat WHERE stage = ?",
         "DELETE FROM standing WHERE stage = ?",
@@ -78,7 +78,7 @@ def clear(sql: sqlite3.Connection, stage: str) -> None:
 
 
 def restore(stage: Stage, kept: Kept) -> None:
-    """Bring a new stage to where it was. What does not fit it any more, or is no state at all, is ignored."""
+    """Restore a new stage's kept state. Data that no longer fit the stage, or are invalid, are ignored."""
     stage.chat.extend(kept.chat)
     things = {(thing.kind, thing.id): thing for thing in stage.pictures}
     for standing in kept.standings:

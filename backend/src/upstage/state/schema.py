@@ -1,4 +1,4 @@
-"""The database's tables, as the migrations that have made them."""
+"""The database's tables, as the migrations that make them."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ MIGRATIONS = (
 
 
 def statements(script: str) -> Iterator[str]:
-    """Split a script into statements: executescript() would commit the open transaction."""
+    """Split a script into statements; executescript() would commit the open transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -1,14 +1,14 @@
-"""Seeding: the stages that come with a release, and the files for measurements.
+"""Seeding: adds the stages that come with a release, and the files for measurements.
 
-A stage is seeded once; later edits, and its removal, are permanent.
+A stage is seeded once; later edits, or its removal, are permanent.
 
 content/demo/stage.toml     name, splash, [colours], [[avatar]], [[backdrop]], [[prop]], [[audio]]
-content/demo/*.svg          pictures, go to media/
-content/demo/audio/*.mp3    sounds, go to media/audio/
+content/demo/*.svg          pictures, copied to media/
+content/demo/audio/*.mp3    sounds, copied to media/audio/
 content/load/stage.toml     name, splash, like = "demo", listed = false
 
 content/festival/stage.toml name, splash, like = "demo", copies = 7
-content/festival/*.png      the pictures of those copies, filled up with noise: see `heavy`
+content/festival/*.png      the pictures of those copies, enlarged with noise: see `heavy`
 """
 
 import tomllib
@@ -34,13 +34,13 @@ class ContentError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a file below /media: a file of the release, which `size` makes heavier."""
+    """The source of a file below /media: a file of the release, which `size` enlarges."""
 
     path: Path
-    size: int = 0  # bytes; 0: as it is
+    size: int = 0  # bytes; 0: unchanged
 
     def read(self, name: str) -> bytes:
-        """Return the content of the file below /media with this name."""
+        """Return the content of the file that has this name below /media."""
         data = self.path.read_bytes()
         return filled(data, self.size, name) if self.size else data
 
@@ -50,7 +50,7 @@ Files = tuple[tuple[Thing, Source], ...]
 
 @dataclass(frozen=True)
 class Content:
-    """A stage of a release, and each of its things with the source of its file."""
+    """A stage of a release, and each thing on it with the source of its file."""
 
     stage: StageRecord
     files: Files
@@ -88,9 +88,9 @@ def _thing(folder: Path, kind: str, number: int, file: str, **fields: Any) -> Th
 
 
 def _heavy(folder: Path, files: Files, copies: int) -> Iterator[tuple[Thing, Source]]:
-    """Yield the sounds, and `copies` copies of each picture in `folder`, filled up to a larger size.
+    """Yield the sounds, and `copies` copies of each picture in `folder`, each enlarged to a given size.
 
-    The first copy of an avatar has the place of the original, the others are off stage.
+    The first copy of an avatar has the place of the original; the others are off stage.
     """
     counts = Counter(thing.kind for thing, _ in files)
     for thing, source in files:
@@ -110,9 +110,9 @@ def _heavy(folder: Path, files: Files, copies: int) -> Iterator[tuple[Thing, Sou
 
 
 def seed(content: Path, media: Path, database: Database, leave_out: Container[str] = ()) -> None:
-    """Seed the stages that have not been seeded yet, except some, and write the files for measurements.
+    """Add the stages that have not been seeded yet, except some, and write the files for measurements.
 
-    Raise ContentError for an error in `content`, also in a stage that was seeded before.
+    Raise ContentError for an error in `content`, even in a stage that was seeded before.
     """
     sources: dict[str, Source] = {}
     for path in sorted(content.glob("*/stage.toml")):
@@ -126,8 +126,8 @@ def seed(content: Path, media: Path, database: Database, leave_out: Container[st
             if sources.setdefault(file, source) != source:
                 raise ContentError(f"{content}: two stages have a file named {file}")
             # The files come before the stage, so that a crash cannot leave a stage without one of them. A
-            # file that another stage brought is only restored if it is missing, because a player may have
-            # replaced the content.
+            # file that another stage has brought is only restored if it is missing, because a player may have
+            # replaced its content.
             if not (media / file).exists() if file in known else new:
                 write_medium(media / file, source.read(file))
         if new:

@@ -1,4 +1,4 @@
-"""Sign-ins that outlive the process: the database has each session, with only the digest of its token.
+"""Sign-ins that outlive the process: the database keeps each session, with only its token's digest.
 
 A session that cannot be written is valid until the process ends.
 """
@@ -26,21 +26,21 @@ class Sessions:
     def __init__(self, database: Database, store: Store) -> None:
         self._database = database
         self._store = store
-        self._ended: list[str] = []  # digests; at most as many as there are sessions
+        self._ended: list[str] = []  # digests; at most as many as there can be sessions
 
     def end(self, digest: str) -> None:
         """Note that a session has ended, for the next write."""
         self._ended.append(digest)
 
     async def add(self, digest: str, account: Account) -> None:
-        """Write a new session; never raise because of the disk."""
+        """Write a new session; never raise because of a failing disk."""
         try:
             await self.write([Session(digest, account, time.time() + LIFETIME)], SHORT_WAIT)
         except (NotWritten, sqlite3.Error) as problem:
             log.warn("a sign-in is kept in memory only", fields={"reason": str(problem)})
 
     async def write(self, added: Iterable[Session] = (), wait: float = LOCK_TIME) -> None:
-        """Write new sessions, and the end of others; raise NotWritten: a restart brings those back."""
+        """Add sessions and remove ended ones; raise NotWritten: a restart would revive the ended ones."""
         ended, self._ended = self._ended, []
         try:
             await self._store.run(self._database.change_sessions, added, ended, wait)
@@ -50,13 +50,13 @@ class Sessions:
 
 
 def admin_hash(password: str, sessions: Iterable[Session]) -> str:
-    """Return a hash of the administrator's password: that of the sessions, if they had this password.
+    """Return a hash of the administrator's password: that in the sessions, if it matches, or a new one.
 
     Blocks for about 20 ms.
     """
     for known in {session.account.password for session in sessions if session.account.name == ADMIN.name}:
         try:
-            ours = not HASHER.check_needs_rehash(known)  # the hash of a backup may ask for any effort
+            ours = not HASHER.check_needs_rehash(known)  # a hash from a backup may take any effort to check
         except InvalidHashError:
             continue
         if ours and matches(known, password):

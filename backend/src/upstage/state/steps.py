@@ -1,4 +1,4 @@
-"""What a request waits for in this server, for its log line: its turn, the database."""
+"""The steps for which a request waits in this server, for its log line: its turn, the database."""
 
 import time
 from contextvars import ContextVar
@@ -9,27 +9,27 @@ from twisted.internet.defer import Deferred
 T = TypeVar("T")
 SHORTEST = 0.001  # seconds: a shorter wait is not logged
 
-# The steps of the request whose code is running; nothing in code that no request began.
+# The steps of the request whose code is running; None in code that no request began.
 current: ContextVar["Steps | None"] = ContextVar("steps", default=None)
 
 
 class Steps(dict[str, list[float]]):
-    """Step -> its beginning and its end, in milliseconds after `began` (of time.monotonic). Of a step that is
-    repeated, the first beginning and the last end.
+    """Step -> its beginning and its end, in milliseconds after `began` (of time.monotonic). A step that is
+    repeated has its first beginning and its last end.
     """
 
     def __init__(self, began: float) -> None:
         self._began = began
 
     def add(self, name: str, start: float) -> None:
-        """A step has ended now; it began at `start`."""
+        """Add a step that ends now; it began at `start`."""
         end = time.monotonic()
         if end - start >= SHORTEST:
             first, last = (round((at - self._began) * 1000, 1) for at in (start, end))
             self[name] = [min(first, self.get(name, [first])[0]), last]
 
     def wait(self, name: str, event: Deferred[Any]) -> None:
-        """Add a step from now until the event."""
+        """Add a step that lasts from now until the event."""
         start = time.monotonic()
 
         def ended(result: T) -> T:

@@ -24,12 +24,12 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Frames that wait for the disk, or behind those that do; with one more, all are sent, and written later. The
-# same number limits the changes that were sent but not yet written; the newest are kept. A change has at most
-# 2 kB, or is a layer's whole drawing, which comes only after as many single frames.
+# The most frames that may wait for the disk, or behind frames that do. One more, and all of them are sent at
+# once and written later. At most as many unwritten changes are kept; beyond that, the oldest one is lost. A
+# change has at most 2 kB, or is a layer's whole drawing, which comes only after as many single frames.
 MAX_QUEUE = 20_000
-SHORT_WAIT = 0.2  # seconds that a change waits for another program's lock, before it is sent unwritten
-RETRY = 1.0  # seconds between two attempts to write such changes
+SHORT_WAIT = 0.2  # seconds that a change waits for another program's lock before it is sent unwritten
+RETRY = 1.0  # seconds between two attempts to write unwritten changes
 
 log = Logger()
 
@@ -43,9 +43,9 @@ class Store:
         self._thread = ThreadPool(1, 1, "store")
         self._waiting: deque[tuple[str, Sequence[Change], Callable[[], object]]] = deque()
         self._writing = False
-        self._begun = 0  # how many of them, the first ones, are being written
-        self._unwritten: deque[tuple[str, Change]] = deque(maxlen=MAX_QUEUE)  # sent, and not on the disk
-        # Runs while there are unwritten changes.
+        self._begun = 0  # the number of waiting entries, from the first, that are being written
+        self._unwritten: deque[tuple[str, Change]] = deque(maxlen=MAX_QUEUE)  # sent, but not on the disk
+        # Runs while any changes are unwritten.
         self._retries = LoopingCall(lambda: Deferred.fromCoroutine(self._retry()))
         self._retries.clock = reactor
         self.outcomes: Counter[str] = Counter(kept=0, lost=0)  # changes
@@ -61,10 +61,10 @@ class Store:
     async def stop(self) -> None:
         """Write queued changes, close the database and end the thread."""
         while self._writing:
-            await self.run(lambda: None)  # the thread runs this after the changes that are being written
+            await self.run(lambda: None)  # runs in the thread after the changes that are being written
         if self._retries.running:
             self._retries.stop()
-            await self.run(lambda: None)  # after an attempt that has begun
+            await self.run(lambda: None)  # runs after an attempt that has begun
             await self._retry(LOCK_TIME)
             if self._unwritten:
                 log.error(
@@ -75,16 +75,16 @@ class Store:
         self._thread.stop()
 
     def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Deferred[T]:
-        """Do blocking work in the thread; fires with its result."""
+        """Do blocking work in the thread; fire with its result."""
         done = deferToThreadPool(self._reactor, self._thread, work, *args, **kwargs)
         if (request := steps.current.get()) is not None:
             request.wait("database", done)
         return done
 
     def keep(self, stage: str, changes: Sequence[Change], kept: Callable[[], object]) -> None:
-        """Write changes to disk, then call `kept`, in the order of the calls; without changes, too.
+        """Write changes to disk, then call `kept`, in the order of the calls; `changes` may be empty.
 
-        If the disk fails, or too many wait, call `kept` and write the changes later.
+        If the disk fails, or too many changes wait, call `kept` first and write the changes later.
         """
         if len(self._waiting) >= MAX_QUEUE:
             self._release()
@@ -98,7 +98,7 @@ class Store:
             gathered = list(self._waiting)
             changes = [(stage, change) for stage, some, _ in gathered for change in some]
             self._begun = len(gathered)
-            # While older changes are unwritten, newer ones do not even try: that would delay the stages.
+            # While older changes are unwritten, do not try to write newer ones: that would delay the stages.
             written = not changes
             if changes and not self._retries.running:
                 written = await self._write_now(changes, SHORT_WAIT)
@@ -106,14 +106,14 @@ class Store:
                 newer, self._unwritten = self._unwritten, deque(maxlen=MAX_QUEUE)
                 self._put_aside([*changes, *newer] if not self._begun else [*newer, *changes])
                 self._try_again()
-            while self._begun:  # unless they have been released meanwhile
+            while self._begun:  # unless they have been released in the meantime
                 self._begun -= 1
                 _, _, kept = self._waiting.popleft()
                 kept()
         self._writing = False
 
     def _release(self) -> None:
-        """Send all that waits, in order; what is not being written just now is written later."""
+        """Send all waiting frames, in order; changes that are not being written now are written later."""
         released, begun = list(self._waiting), self._begun
         self._waiting.clear()
         self._begun = 0
@@ -123,18 +123,18 @@ class Store:
             kept()
 
     def _try_again(self) -> None:
-        """Begin to write what was put aside."""
+        """Begin to retry the changes that were put aside."""
         if self._unwritten and not self._retries.running:
             self._retries.start(RETRY, now=False)
 
     def _put_aside(self, changes: Iterable[tuple[str, Change]]) -> None:
         """Keep changes in memory until they can be written."""
         for change in changes:
-            self.outcomes["lost"] += len(self._unwritten) == MAX_QUEUE  # the oldest one
+            self.outcomes["lost"] += len(self._unwritten) == MAX_QUEUE  # the oldest change is lost
             self._unwritten.append(change)
 
     async def _retry(self, wait: float = 0.0) -> None:
-        """Write the changes that were put aside, and those that arrive while this runs."""
+        """Write the changes that were put aside, and those that arrive in the meantime."""
         while self._unwritten:
             changes, self._unwritten = self._unwritten, deque(maxlen=MAX_QUEUE)
             if not await self._write_now(changes, wait):
@@ -145,7 +145,7 @@ class Store:
             self._retries.stop()
 
     async def _write_now(self, changes: Collection[tuple[str, Change]], wait: float) -> bool:
-        """Write changes; a lock may take `wait` seconds. Return whether that is done; never raise."""
+        """Write changes; a lock may take `wait` seconds. Return whether they need no retry; never raise."""
         try:
             await self.run(self._database.keep, changes, wait)
         except (NotWritten, sqlite3.Error) as problem:
@@ -155,7 +155,7 @@ class Store:
                     fields={"reason": str(problem)},
                 )
             return False
-        except Exception:  # an error of this program: another attempt would fail too
+        except Exception:  # an error in this program: another attempt would fail, too
             self.outcomes["lost"] += len(changes)
             log.failure("changes of stages could not be written")
         else:

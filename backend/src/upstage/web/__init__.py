@@ -1,4 +1,4 @@
-"""The web site: `tree` lists every URL; `pages`, `admin`, `workshop*`, `files` and others serve them.
+"""The web site: `urls` lists every URL; `pages`, `admin`, `workshop*`, `files` and others serve them.
 
-They are built on `headers`, `templates`, `request` and `forms`.
+They use `headers`, `templates`, `request` and `forms`.
 """

@@ -45,7 +45,7 @@ class SiteContext:
     anonymous: Lane
     signup: bool  # whether any visitor may create a player account
     tokens: FormTokens = field(default_factory=FormTokens)
-    checking: DeferredLock = field(default_factory=DeferredLock)  # of uploaded files
+    checking: DeferredLock = field(default_factory=DeferredLock)  # held while an uploaded file is checked
 
     @property
     def stages(self) -> Stages:
@@ -56,7 +56,7 @@ class SiteContext:
 class PrivateNode(Node):
     """A page that depends on the session: never cached, and it rejects forms from other sites."""
 
-    folder = b"/admin"  # the form cookie's path: pages outside it have no cookie, so they can be cached
+    folder = b"/admin"  # the form cookie's path: pages outside it set no cookie, so caches may keep them
 
     def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages)
@@ -85,7 +85,7 @@ class PrivateNode(Node):
         return self.pages.render(request, template, **{**known, **variables})
 
     def form(self, request: SiteRequest) -> dict[str, str] | int:
-        """Return the fields of a form that came from one of our pages, else the status for the response."""
+        """Return the fields of a form that came from one of our pages; else the status of the response."""
         form = read_form(request)
         if isinstance(form, int):
             return form
@@ -93,7 +93,7 @@ class PrivateNode(Node):
 
 
 class AdminFolder(PrivateNode):
-    """`/admin` and the URLs below it; `tree` adds the workshop."""
+    """`/admin` and the URLs below it; `urls` adds the workshop."""
 
     def __init__(self, pages: Pages, context: SiteContext) -> None:
         super().__init__(pages, context)
@@ -107,7 +107,7 @@ class AdminFolder(PrivateNode):
 
 
 class AdminPage(PrivateNode):
-    """`/admin/`: the workshop's start page for players, the login page for all others."""
+    """`/admin/`: the workshop's start page for players, the login page for everybody else."""
 
     def render_GET(self, request: Request) -> bytes:
         if self.player(request) is AUDIENCE:
@@ -116,15 +116,15 @@ class AdminPage(PrivateNode):
 
 
 class Login(PrivateNode):
-    """`POST /admin/login`: fields `username` and `password`, url-encoded."""
+    """`POST /admin/login`: takes `username` and `password`, url-encoded."""
 
     async def render_POST(self, request: SiteRequest) -> bytes:
-        """Sign in and go to the workshop, or show the form again."""
+        """Sign in and redirect to the workshop, or show the form again."""
         form = read_form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)
         name, password = form.get("username", ""), form.get("password", "")
-        # Without a token another site could sign a browser in, under an account of its choice.
+        # Without a form token, another site could sign a browser in, under an account of its choice.
         if not is_from_a_program(request) and not self.context.tokens.accept(request, form.get(FIELD, "")):
             return self._again(request, 403, "This form has expired. Please try again.", name)
         try:
@@ -162,10 +162,10 @@ class Logout(PrivateNode):
 
 
 class ClientKey(PrivateNode):
-    """`/admin/id`: the client's player, and a new key with which it identifies itself on its socket."""
+    """`/admin/id`: the client's player, and a new key by which the client identifies itself on its socket."""
 
     def render_GET(self, request: Request) -> bytes:
-        """Url-encoded, in UpStage's order."""
+        """Return the response url-encoded, in UpStage's order."""
         player = self.player(request)
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         fields = {
@@ -179,7 +179,7 @@ class ClientKey(PrivateNode):
 
 
 class Signup(PrivateNode):
-    """`/signup`: creates a player account that may act, if the server allows it."""
+    """`/signup`: creates a player account with the right to act, if the settings allow it."""
 
     folder = b"/signup"
 

@@ -1,4 +1,4 @@
-"""HTTP/1.1 (RFC 9112) where Twisted is too lenient or too strict, and a response for every broken request."""
+"""HTTP/1.1 (RFC 9112) where Twisted is too lenient or too strict; each broken request gets a response."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from twisted.web.http import HTTPChannel, Request
 
 from upstage.web.headers import host_name, listed
 
-# Seconds to read on after a refusal: closing a connection with unread bytes could destroy the response.
+# Seconds to keep reading after a refusal: closing a connection with unread bytes could destroy the response.
 LINGER = 5
 _VERSION = re.compile(rb"HTTP/(\d)(\.\d)?")
 _ABSOLUTE = re.compile(rb"(https?)://([^/?#]*)(.*)", re.IGNORECASE)  # RFC 9112, 3.2.2
@@ -22,14 +22,14 @@ class Refused(Exception):
 
 
 class Channel(HTTPChannel):
-    """Answers every broken request with an error page of the site, then closes the connection."""
+    """Answers each broken request with an error page of the site, then closes the connection."""
 
     transport: ITCPTransport
     delimiter = b"\n"  # a CR before it is optional, as in nginx (RFC 9112, 2.2)
     refused = False
 
     def dataReceived(self, data: bytes) -> None:
-        if self.refused:  # dropped
+        if self.refused:  # later bytes are dropped
             return
         try:
             super().dataReceived(data)
@@ -46,7 +46,7 @@ class Channel(HTTPChannel):
         super().lineReceived(line)
 
     def headerReceived(self, line: bytes) -> bool:
-        """Take a complete field."""
+        """Take a complete header field."""
         name, _, value = line.partition(b":")
         value = value.strip(b" \t")
         if name.lower() == b"transfer-encoding":
@@ -62,7 +62,7 @@ class Channel(HTTPChannel):
         """Check Host and target. The authority of an absolute target replaces the Host (RFC 9112, 3.2)."""
         request = self.requests[-1]
         fields = request.requestHeaders
-        # Several Hosts make a list, which is no valid name; HTTP/1.0 needs none.
+        # Several Host fields make a list, which is not a valid name; HTTP/1.0 needs none.
         if not host_name(request) and (fields.hasHeader(b"host") or self._version == b"HTTP/1.1"):
             raise Refused(400)
         if self._command == b"CONNECT":
@@ -72,7 +72,7 @@ class Channel(HTTPChannel):
             fields.setRawHeaders(b"host", [authority])
             if not host_name(request):
                 raise Refused(400)
-            if len(scheme) > 4:  # https: not on this connection (RFC 9110, 7.4)
+            if len(scheme) > 4:  # an https URL does not belong on this connection (RFC 9110, 7.4)
                 raise Refused(421)
             self._path = rest if rest[:1] == b"/" else b"/" + rest
         if self._path[:1] != b"/" and (self._command, self._path) != (b"OPTIONS", b"*"):
@@ -80,18 +80,18 @@ class Channel(HTTPChannel):
         super().allHeadersReceived()
 
     def checkPersistence(self, request: Request, version: bytes) -> bool:
-        """Return whether the connection stays open; Twisted overlooks `close` in a list."""
+        """Return whether the connection stays open; Twisted overlooks a `close` that is in a list."""
         if version == b"HTTP/1.1" and "close" not in listed(request, b"connection"):
             return True
         request.responseHeaders.setRawHeaders(b"connection", [b"close"])
         return False
 
     def lineLengthExceeded(self, line: bytes) -> None:
-        """Called for a line over MAX_LENGTH."""
+        """Refuse a line over MAX_LENGTH; called by Twisted."""
         raise Refused(431 if self._receivedHeaderSize else 414)
 
     def _respondToBadRequestAndDisconnect(self) -> None:
-        """Called by Twisted, whose own response has neither a body nor a type."""
+        """Refuse a request in place of Twisted, whose own response has neither a body nor a type."""
         many = self._receivedHeaderCount > self.maxHeaders
         raise Refused(431 if many or self._receivedHeaderSize > self.totalHeadersSize else 400)
 
@@ -102,7 +102,7 @@ class Channel(HTTPChannel):
         self.requests[-1].refuse(status, getattr(self, "_command", b"-"), getattr(self, "_path", b"-"))
 
     def requestDone(self, request: Any) -> None:
-        """Called after the response."""
+        """Keep the connection open after a response, or close it after a refusal."""
         if not self.refused:
             super().requestDone(request)
             return

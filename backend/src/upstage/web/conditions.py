@@ -1,4 +1,4 @@
-"""Conditional requests and ranges (RFC 9110, 13 and 14): what a request wants of a file's present version."""
+"""Conditional requests and ranges (RFC 9110, 13 and 14), compared with the present version of a file."""
 
 import re
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Validators:
-    """A file's date, and its strong tag as nginx makes it: all servers of the file must send the same tag."""
+    """A file's date, and its strong tag in nginx's form: all servers of the file must send the same tag."""
 
     modified: int  # seconds since 1970
     size: int  # bytes
 
     @property
     def tag(self) -> str:
-        """ETag."""
+        """The value of ETag."""
         return f'"{self.modified:x}-{self.size:x}"'
 
     @property
     def date(self) -> str:
-        """Last-Modified."""
+        """The value of Last-Modified."""
         return str(http.datetimeToString(self.modified), "ascii")
 
 
 def precondition(request: Request, file: Validators) -> int:
-    """Return 200, 304 or 412, in the order of RFC 9110, 13.2.2. Fields that are no dates are ignored."""
+    """Return 200, 304 or 412, checked in the order of RFC 9110, 13.2.2. Invalid dates are ignored."""
     if expected := header(request, b"if-match"):
         if not _listed(expected, file.tag, weak=False):
             return 412
@@ -44,10 +44,10 @@ def precondition(request: Request, file: Validators) -> int:
 
 
 def span(request: Request, file: Validators) -> range | None:
-    """Return the requested bytes, an empty range if the file has none of them, None for the whole file.
+    """Return the range of requested bytes, empty if the file has none of them; None for the whole file.
 
-    One range is supported. Several, or one in an unknown form, mean the whole file, as RFC 9110 allows: many
-    overlapping ranges would make a small request cause a large response.
+    One range is supported. Several ranges, or one in an unknown form, mean the whole file, as RFC 9110
+    allows: many overlapping ranges would make a small request cause a large response.
     """
     match = _RANGE.fullmatch(header(request, b"range"))
     condition = header(request, b"if-range")
@@ -64,7 +64,7 @@ def span(request: Request, file: Validators) -> range | None:
 
 
 def _listed(field: str, tag: str, weak: bool) -> bool:
-    """Whether a list of tags has this strong one. With `weak`, a weak one will do (13.1.1, 13.1.2)."""
+    """Return whether a list has this strong tag; with `weak`, a weak tag matches, too (13.1.1, 13.1.2)."""
     return field.strip() == "*" or any(
         found == tag and (weak or not mark) for mark, found in _TAG.findall(field)
     )

@@ -14,7 +14,7 @@ from upstage.web.headers import header
 from upstage.web.nodes import Node
 from upstage.web.templates import Pages
 
-# The system's table is not used: containers often have none, and responses must not depend on it.
+# The system's table is not used: containers often have none, and the types must not depend on the machine.
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".gif": "image/gif",
@@ -37,16 +37,16 @@ FOR_EVER = b"public, max-age=31536000, immutable"
 # Players upload media: a picture opened as a separate page must neither run nor load anything.
 MEDIA_CSP = b"default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-# A path segment that may be served: no leading dot, so neither `..` nor hidden files.
+# A path segment that may be served; with no dot at its beginning, it is neither `..` nor a hidden file.
 SEGMENT = re.compile(rb"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
-# A proxy that has the media folder sends larger files itself. Smaller ones fit into its cache in memory
-# (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
+# A proxy that has the media folder sends larger files itself. Smaller files fit into Varnish's cache in
+# memory (varnish/microcache.vcl) and into the buffers of one connection (nginx/sites/default.conf.template).
 LARGE = 81_920  # bytes
 _LOCATION = re.compile(r"(/[A-Za-z0-9._-]+)+")
 
 
 class MediaFolder(Node):
-    """`/media`: pictures and sounds. The header X-Accel-Media names the folder's location in the proxy."""
+    """`/media`: pictures and sounds. The header X-Accel-Media gives the folder's location in the proxy."""
 
     isLeaf = True
 
@@ -60,11 +60,11 @@ class MediaFolder(Node):
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", REVALIDATE)
         path = request.postpath or []
-        if path[:1] == [b"thumb"]:  # every picture is its own thumbnail, because pictures are small
+        if path[:1] == [b"thumb"]:  # because pictures are small, each is its own thumbnail
             path = path[1:]
         file = (self._folder + b"/".join(path)).decode("latin-1")
         tags = f"{ALL_MEDIA} {tag_of(file)}"
-        request.setHeader(b"x-cache-tags", tags.encode())  # for the cache in front, which removes them
+        request.setHeader(b"x-cache-tags", tags.encode())  # for the cache in front, which removes the header
         redirect = None
         if request.requestHeaders.hasHeader(b"x-accel-media"):
             location = header(request, b"x-accel-media")
@@ -75,8 +75,8 @@ class MediaFolder(Node):
 class AssetFolder(Node):
     """`/style`, `/script`, `/image`: page assets, with or without the version in the path.
 
-    With the current version they never change; with another version they do not exist, so that a page never
-    loads scripts of a different release.
+    With the current version, assets never change; with another version, they do not exist, so that a page
+    never loads scripts of a different release.
     """
 
     isLeaf = True
@@ -98,8 +98,8 @@ def serve(
 ) -> bytes | int:
     """Serve the file `root/segments...`: 200, 206, 304, 404, 412 or 416.
 
-    `redirect` is the location of the same file in the proxy in front: empty if the proxy has none, None if
-    the request does not say so (X-Accel-Media). With a location, a large file is left to the proxy:
+    `redirect` is the location of the file in the proxy in front: empty if the proxy has none, None if the
+    request does not say (no X-Accel-Media). Given a location, the proxy sends a large file:
     https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
     """
     if not segments or not all(map(SEGMENT.fullmatch, segments)):
@@ -128,7 +128,7 @@ def serve(
     if redirect and large:
         file.close()
         request.setHeader(b"x-accel-redirect", redirect.encode())
-        return b""  # without Accept-Ranges: the proxy would send it twice
+        return b""  # without Accept-Ranges, because the proxy adds its own
     request.setHeader(b"accept-ranges", b"bytes")
     part = span(request, validators)
     if part is not None and not part:
@@ -144,7 +144,7 @@ def serve(
     if request.method == b"HEAD":
         file.close()
         return b""
-    # Both producers read the next piece when the client has read the last, and close the file at the end.
+    # Both producers read the next piece when the client has read the last one, and finally close the file.
     if part is None:
         NoRangeStaticProducer(request, file).start()
     else:

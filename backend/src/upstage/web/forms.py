@@ -1,8 +1,8 @@
 """Forms, and the token that proves that a form came from one of our pages.
 
-The token is a keyed hash of a cookie that came with the page: the session's, or, on pages before the login,
-a cookie of the visit. A page of another site can make a browser send the cookie, but can read neither the
-cookie nor the token.
+The token is a keyed hash of a cookie that came with the page: the session's cookie or, on pages before the
+login, a cookie of the visit. A page of another site can make a browser send the cookie, but can read neither
+the cookie nor the token.
 """
 
 import hmac
@@ -17,12 +17,12 @@ from upstage.web.request import SiteRequest
 
 SESSION = b"upstage_session"
 VISIT = b"upstage_visit"
-FIELD = "csrf"  # the name of the token's field
-MAX_FIELDS = 20  # in a form
+FIELD = "csrf"  # the name of the form field with the token
+MAX_FIELDS = 20  # fields in a form
 
 
 def read_form(request: SiteRequest) -> dict[str, str] | int:
-    """Return the fields of a url-encoded form; else the status: 415 for another type, 413 for too many."""
+    """Return the fields of a url-encoded form; else a status: 415 for another type, 413 for too many."""
     kind = header(request, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return 415
@@ -39,7 +39,7 @@ def session_of(request: Request) -> str:
 
 
 def set_cookie(request: Request, name: bytes, value: str, path: bytes = b"/", more: bytes = b"") -> None:
-    """Set a cookie that scripts cannot read and that forms of other sites do not send."""
+    """Set a cookie that scripts cannot read and that browsers do not send with forms of other sites."""
     cookie = name + b"=" + value.encode() + b"; Path=" + path + b"; HttpOnly; SameSite=Lax" + more
     if header(request, b"x-forwarded-proto") == "https":
         cookie += b"; Secure"
@@ -53,7 +53,7 @@ class FormTokens:
         self._secret = secrets.token_bytes(32)
 
     def issue(self, request: Request, path: bytes) -> str:
-        """Return the token for a form on the page that is being rendered, whose URLs begin with `path`."""
+        """Return the token for a form on the page that is being rendered. A new cookie is for `path`."""
         bound = _bound_to(request)
         if not bound:
             bound = new_key().encode()
@@ -78,11 +78,11 @@ def _bound_to(request: Request) -> bytes:
 
 
 def is_from_a_program(request: Request) -> bool:
-    """Return whether no browser can have sent this: no cookie, and no header that browsers add for a page.
+    """Return whether no browser can have sent this: it has no cookie, and no header that browsers always add.
 
     Programs (curl, a load test) may sign in without fetching the form first. This is not a weakness: an
     attack on a user needs the user's browser, and with a POST every browser sends at least Origin or
-    Sec-Fetch-Site; an attacker without a browser can fetch the form as well.
+    Sec-Fetch-Site; an attacker without a browser could fetch the form as well.
     """
     headers = request.requestHeaders
     return not any(

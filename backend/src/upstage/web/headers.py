@@ -1,4 +1,4 @@
-"""Request headers: as text, the host name, and whether a request comes from another site."""
+"""Request headers: their text, the host name, and whether a request comes from another site."""
 
 import re
 from urllib.parse import urlsplit
@@ -10,16 +10,16 @@ PAGE_CSP = (
     b"style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
-# A name or address, IPv6 in brackets, and an optional port: safe in a Location header.
+# A name or an address, with IPv6 in brackets, and an optional port: safe in a Location header.
 _HOST = re.compile(
     r"(?P<name>(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{0,5})?"
 )
 
 
 def header(request: Request, name: bytes) -> str:
-    """Return a request header as text, several of them as one list (RFC 9110, 5.3), empty if it is missing.
+    """Return a request header as text, repeated ones as one list (RFC 9110, 5.3), empty if it is missing.
 
-    Twisted's own conversion raises on invalid UTF-8, and a client must not be able to raise an exception.
+    Twisted's own conversion raises on invalid UTF-8; no client must be able to cause an exception.
     """
     return b", ".join(request.requestHeaders.getRawHeaders(name, [])).decode("latin-1")
 
@@ -30,7 +30,7 @@ def listed(request: Request, name: bytes) -> set[str]:
 
 
 def host_name(request: Request) -> str | None:
-    """Return the name in the Host header, without port, IPv6 in brackets; None if it is not valid."""
+    """Return the name in the Host header, without port, with IPv6 in brackets; None if it is invalid."""
     match = _HOST.fullmatch(header(request, b"host"))
     return match["name"].lower() if match else None
 
@@ -38,7 +38,7 @@ def host_name(request: Request) -> str | None:
 def same_origin(request: Request) -> bool:
     """Return whether a request comes from a page of this host, or from no page at all.
 
-    Ports are not compared: nginx passes the Host on without one.
+    Ports are not compared: nginx passes on the Host without the port.
     """
     origin = header(request, b"origin")
     if not origin:

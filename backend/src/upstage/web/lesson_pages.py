@@ -1,4 +1,4 @@
-"""Pages on which a cache's work can be seen (lessons/): slow, in two parts, in several languages."""
+"""Pages on which a cache's effect can be seen (lessons/): slow, in two parts, in several languages."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from upstage.web.headers import header
 from upstage.web.nodes import Page
 from upstage.web.templates import Pages
 
-SLOW = 0.3  # seconds; without blocking, so a thousand of these requests take no longer than one
+SLOW = 0.3  # seconds, without blocking: a thousand of these requests take no longer than one
 MINUTE = b"max-age=0, s-maxage=60"
 SECOND = b"max-age=0, s-maxage=1"
 
@@ -28,12 +28,12 @@ MAX_RANGES = 20
 
 
 def now() -> str:
-    """The time of day in UTC, to the second: it shows how old a copy is."""
+    """Return the time of day in UTC, to the second: it shows the age of a copy."""
     return datetime.now(UTC).strftime("%H:%M:%S")
 
 
 def slow_page(pages: Pages, reactor: Any) -> Page:
-    """`/slow`: a page that takes 300 ms, kept for a minute."""
+    """`/slow`: a page that takes 300 ms, and may be cached for a minute."""
 
     async def get(request: Request) -> bytes:
         await deferLater(reactor, SLOW)
@@ -44,15 +44,15 @@ def slow_page(pages: Pages, reactor: Any) -> Page:
 
 
 def playbill(pages: Pages, stages: Stages) -> Page:
-    """`/playbill`: a page for a minute with a part for a second, for a cache that assembles pages (ESI).
+    """`/playbill`: fresh for a minute, with a part fresh for a second, for caches that assemble pages (ESI).
 
-    The part is `/playbill/audience`: how many people are in the theatre, as a piece of HTML.
+    The part is `/playbill/audience`: the number of people in the theatre, as a piece of HTML.
     https://www.w3.org/TR/esi-lang/
     """
 
     def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", MINUTE)
-        # Tells the cache in front that the page has instructions for it.
+        # Tells the cache in front that the page contains ESI instructions.
         request.setHeader(b"surrogate-control", b'content="ESI/1.0"')
         return pages.render(request, "playbill.html", audience=audience(stages), made=now())
 
@@ -71,7 +71,7 @@ def welcome_page(pages: Pages) -> Page:
     def get(request: Request) -> bytes:
         language = preferred(header(request, b"accept-language"))
         request.setHeader(b"cache-control", MINUTE)
-        request.setHeader(b"vary", b"Accept-Language")  # the whole header: every cache understands that
+        request.setHeader(b"vary", b"Accept-Language")  # the whole header, because every cache understands it
         request.setHeader(b"content-language", language.encode())
         greeting = GREETINGS[language]
         return pages.render(request, "welcome.html", language=language, greeting=greeting, made=now())
@@ -80,12 +80,12 @@ def welcome_page(pages: Pages) -> Page:
 
 
 def audience(stages: Stages) -> int:
-    """Return how many clients without an account are on all listed stages."""
+    """Return the number of clients without an account on all listed stages."""
     return sum(stage.audience for stage in stages.by_id.values() if stage.listed)
 
 
 def preferred(accept_language: str) -> str:
-    """Return the language among GREETINGS that a browser likes best; English if it names none of them."""
+    """Return the language in GREETINGS that a browser prefers; English if it accepts none of them."""
     best, weight = "en", 0.0
     for text in accept_language.split(",")[:MAX_RANGES]:
         found = RANGE.fullmatch(text)

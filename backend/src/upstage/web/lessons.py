@@ -1,4 +1,4 @@
-"""`/lessons`: files that the lessons' own program writes (lessons/pages/), and how a cache keeps them."""
+"""`/lessons`: files that the lessons' own program writes (lessons/pages/), and how long caches keep them."""
 
 import re
 import subprocess
@@ -13,8 +13,8 @@ from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
 from upstage.web.nodes import Node, redirect
 from upstage.web.templates import Pages
 
-CACHE = b"max-age=0, s-maxage=60"  # a purge that is lost costs a minute
-# The cheat sheet is a document with its own style, and without scripts.
+CACHE = b"max-age=0, s-maxage=60"  # a lost purge costs a minute
+# The cheat sheet is a document with a style of its own, and without scripts.
 SHEET_CSP = (
     b"default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "
     b"form-action 'none'; frame-ancestors 'none'"
@@ -24,9 +24,9 @@ NUMBERED = re.compile(rb"\d\d-[a-z-]+(\.html)?\Z")
 
 
 def write_lessons(lessons: Path, data: Path, results: TextIO | int = subprocess.DEVNULL) -> str:
-    """Write the pages into the data folder, with these results of the learner, or those that were kept.
+    """Write the pages into the data folder, with these results of the learner, or those stored earlier.
 
-    Return why that failed, or an empty string. The program is in the folder of the lessons, and reads this
+    Return the error message, or an empty string. The program runs beside the lessons' folder, and reads this
     server's environment.
     """
     command = [sys.executable, "-m", "lessons.pages", str(data)]
@@ -68,7 +68,7 @@ class LessonsFolder(Node):
         return serve(request, self.pages, self._folder, path)
 
     def _renamed(self, name: str) -> str:
-        """The present name of a lesson's page that was renamed, found by its number; else empty."""
+        """Return the present name of a lesson's renamed page, found by its number; else an empty string."""
         if (self._folder / name).with_suffix(".html").exists():
             return ""
         return next((file.stem for file in self._folder.glob(f"{name[:3]}*.html")), "")

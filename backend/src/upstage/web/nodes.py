@@ -1,4 +1,4 @@
-"""The nodes of the URL tree, and what their functions return in place of a page."""
+"""The nodes of the URL tree, and the values that their functions return in place of a page."""
 
 import inspect
 from collections.abc import Callable
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Node(Resource):
-    """A node of the URL tree: serves its own methods, HEAD like GET, and error pages for everything else."""
+    """A node of the URL tree: serves its own methods, HEAD like GET, and an error page for all others."""
 
     def __init__(self, pages: Pages) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Node(Resource):
 
 
 class Page(Node):
-    """A page: the function `get` makes its response to GET and HEAD."""
+    """A page: the function `get` returns its response to GET and HEAD."""
 
     def __init__(self, pages: Pages, get: Callable[[server.Request], bytes | int | Later]) -> None:
         super().__init__(pages)
@@ -61,9 +61,9 @@ async def held(request: SiteRequest, ready: Deferred[T]) -> T:
 
 
 def redirect(request: Request, path: str) -> bytes:
-    """Answer 302 to `path` on our own bound port, as UpStage does; nginx rewrites the Location.
+    """Answer 302 to `path` on this server's own bound port, as UpStage does; nginx rewrites the Location.
 
-    The body contains no URL, because nginx would not rewrite that. HTTP/1.0 without Host gets 400.
+    The body contains no URL, because nginx would not rewrite it. HTTP/1.0 without Host gets 400.
     """
     name = host_name(request)
     request.setHeader(b"content-type", b"text/plain; charset=utf-8")

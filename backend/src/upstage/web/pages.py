@@ -13,7 +13,7 @@ SHARED = b"max-age=0, s-maxage=1"
 
 
 def stage_list(stages: Stages, unlisted: bool = False) -> list[dict[str, object]]:
-    """Return the stages for the templates, sorted by name: the listed ones, or all."""
+    """Return the stages for the templates, sorted by name: the listed ones, or all of them."""
     return [
         {"id": stage.id, "name": stage.name, "players": stage.players, "audience": stage.audience}
         for stage in sorted(stages.by_id.values(), key=lambda stage: stage.name)

@@ -29,17 +29,17 @@ from upstage.web.templates import ErrorPage, Pages
 
 MAX_FORM = 64 * 1024  # bytes of a request body; no form of this site needs more
 HEADERS = {
-    b"server": b"UpStage",  # no version: it helps only attackers
+    b"server": b"UpStage",  # without a version, which would only help attackers
     b"content-security-policy": PAGE_CSP,
     b"x-content-type-options": b"nosniff",
-    # Not no-referrer: with that, browsers hide the origin of our own forms, too.
+    # Not no-referrer: with it, browsers would also hide the origin of this site's own forms.
     b"referrer-policy": b"same-origin",
 }
 # Longer than nginx (30 s) and Varnish (60 s) keep an idle connection, so that they never send a request on a
-# connection that is just being closed here.
+# connection that this server is just closing.
 IDLE_TIMEOUT = 75
-HEALTH = b"/health"  # requested by probes
-# The headers in which nginx and Varnish describe a request. From a client they would be mere claims.
+HEALTH = b"/health"  # the path that probes request
+# The headers in which nginx and Varnish describe a request. Sent by a client, they would be mere claims.
 FROM_PROXIES = (
     b"x-real-ip",
     b"x-forwarded-for",
@@ -50,13 +50,13 @@ FROM_PROXIES = (
     b"traceparent",
 )
 # Responses that are held back: a webcam's next picture, a line that is being spoken, a page that is told to
-# be slow. In the lane of anonymous clients they would take a place for seconds.
+# be slow. In the lane of anonymous clients each would occupy a place for seconds.
 HELD_BACK = (b"/media/video/", b"/speech/", b"/try/")
 REQUEST_ID = re.compile(r"[0-9a-zA-Z-]{16,64}")
-# The parent span, and the sampled flag (https://www.w3.org/TR/trace-context/#traceparent-header).
+# The parent span's ID and the sampled flag (https://www.w3.org/TR/trace-context/#traceparent-header).
 TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-([0-9a-f]{16})-(0[01])")
-# Milliseconds from which a request is traced, unless it was meant to wait: a little less than for nginx
-# (nginx/observe/http.conf.template), whose time contains this one.
+# Milliseconds from which a request is traced, unless it was meant to wait: a little less than in nginx
+# (nginx/observe/http.conf.template), whose time includes this server's.
 SLOW = 90
 
 Later = Coroutine[Deferred[Any], Any, bytes | int]  # a response that is not ready yet
@@ -65,7 +65,7 @@ log = Logger()
 
 
 class Body(Protocol):
-    """Receives the body of a request piece by piece, instead of memory."""
+    """Receives the body of a request piece by piece, in place of memory."""
 
     def write(self, data: bytes) -> None:
         """Take or drop a piece; never raise."""
@@ -75,10 +75,10 @@ class Body(Protocol):
 
 
 class BodyRouter(Protocol):
-    """Decides which bodies are not kept in memory."""
+    """Decides which bodies are received by a Body, not kept in memory."""
 
     def begin(self, request: "SiteRequest", path: bytes, length: int | None) -> Body | None:
-        """Called after the header. Return the receiver of the body, None to keep it in memory."""
+        """Return the receiver of the body, None to keep it in memory; called after the header."""
 
 
 class SiteRequest(server.Request):
@@ -89,14 +89,14 @@ class SiteRequest(server.Request):
     transport: ITCPTransport
     began = 0.0
     steps: Steps
-    waits = False  # whether it waits for an event: being slow is its purpose
+    waits = False  # whether it waits for an event, and is therefore slow on purpose
     body_size = 0
     body: Body | None = None
-    gone = False  # the client has disconnected
-    refusal = 0  # the status of a request that is no valid HTTP
+    gone = False  # whether the client has disconnected
+    refusal = 0  # the error status of a request that is not valid HTTP
 
     def gotLength(self, length: int | None) -> None:
-        """Called after the header; `length` is the body's, None if unknown."""
+        """Prepare for the body; called after the header. `length` is the body's, None if unknown."""
         self.began = time.monotonic()
         self.steps = Steps(self.began)
         self.content = BytesIO()
@@ -108,7 +108,7 @@ class SiteRequest(server.Request):
             self.body = site.bodies.begin(self, self.channel._path.partition(b"?")[0], length)
 
     def refuse(self, status: int, method: bytes, target: bytes) -> None:
-        """Answer with an error page, whatever has arrived of the request."""
+        """Answer with an error page, however much of the request has arrived."""
         self.refusal = status
         self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         if not self.began:
@@ -117,7 +117,7 @@ class SiteRequest(server.Request):
         self.process()
 
     def _forget_claims(self) -> None:
-        """Drop the headers of proxies, and name the request as nginx would have done."""
+        """Drop the headers that only proxies may send, and give the request an ID, as nginx would."""
         for name in FROM_PROXIES:
             self.requestHeaders.removeHeader(name)
         request_id = [secrets.token_hex(16).encode()]
@@ -125,7 +125,7 @@ class SiteRequest(server.Request):
         self.responseHeaders.setRawHeaders(b"x-request-id", request_id)
 
     def handleContentChunk(self, data: bytes) -> None:
-        """Keep a piece of the body, or drop it: 16 MB sent to a login form must cost no memory."""
+        """Keep a piece of the body, or drop it: 16 MB sent to a login form must use no memory."""
         if self.body:
             self.body.write(data)
             return
@@ -134,21 +134,21 @@ class SiteRequest(server.Request):
             self.content.write(data)
 
     def setResponseCode(self, code: int, message: bytes | None = None) -> None:
-        """Set the status with the standard's phrase, also for statuses that Twisted lacks."""
+        """Set the status with its standard phrase, also for statuses that Twisted does not know."""
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:
-        """Serve the complete request when it is its client's turn: pages must not delay chat, nor each other.
+        """Serve the complete request when it is its client's turn: no page must delay the chat or another.
 
-        Varnish says which client is anonymous: without a cookie (varnish/anonymous.vcl). A probe is served
-        immediately: a server that is busy with many clients is not sick. `OPTIONS *` is answered by the front
-        page.
+        Varnish says which client is anonymous: one without a cookie (varnish/anonymous.vcl). A probe is
+        served immediately: a server that is busy with many clients is not sick. `OPTIONS *` is answered by
+        the front page.
         """
         site: Site = self.channel.site  # type: ignore[attr-defined]
         if self.path == b"*":
             self.path = b"/"
         if self.path == HEALTH:
-            # Not within this call, which would serve all of a client's requests in a row.
+            # Not within this call, in which Twisted would serve all of a client's requests in a row.
             site.reactor.callLater(0, self._process, time.monotonic())
             return
         asked, client = time.monotonic(), client_of(self.client_address)
@@ -187,7 +187,7 @@ class SiteRequest(server.Request):
         self.respond(body)
 
     def respond_later(self, response: Later) -> int:
-        """Send the body that a coroutine returns, when it does; NOT_DONE_YET if it sends the body itself."""
+        """Send the body that a coroutine returns, once it does; NOT_DONE_YET: it has sent the body itself."""
 
         def send(body: bytes | int) -> None:
             if isinstance(body, bytes) and not self.gone:
@@ -222,32 +222,32 @@ class SiteRequest(server.Request):
             return reason
         log.failure("a request failed", failure=reason, fields={"path": self.uri.decode("latin-1")})
         if self.startedWriting:
-            self.transport.abortConnection()  # a truncated response must not look complete
+            self.transport.abortConnection()  # so that a truncated response does not look complete
             return reason
         self.respond(self.site.pages.error(self, 500))
         return reason
 
     def connectionLost(self, reason: Failure) -> None:
-        """The client disconnected before the response was complete."""
+        """Discard the request: the client disconnected before the response was complete."""
         self.gone = True
         if self.body:
             self.body.discard()
-        if self.path is not None:  # else it disconnected before there was a request
+        if self.path is not None:  # otherwise it disconnected before there was a request
             self.log_line(self.code, aborted=True)
         super().connectionLost(reason)
 
     def finish(self) -> None:
-        """The response is complete."""
+        """End the complete response."""
         if self.body:
             self.body.discard()
         super().finish()
 
     @property
     def client_address(self) -> str:
-        """The client's address as seen by nginx or Varnish; without a proxy, the connection's peer.
+        """The client's address as seen by nginx or Varnish; without a proxy, that of the connection's peer.
 
-        In X-Forwarded-For the last address counts: the proxy in front has added it, the client may have sent
-        the others. A client could forge both headers, so it may reach the direct listener only.
+        In X-Forwarded-For the last address counts: the proxy in front has added it; the client may have sent
+        the others. A client could forge both headers, so it may only reach the direct listener.
         """
         claimed = header(self, b"x-real-ip") or header(self, b"x-forwarded-for").rpartition(",")[2].strip()
         try:
@@ -257,7 +257,7 @@ class SiteRequest(server.Request):
 
     @property
     def port(self) -> int:
-        """The port that this request came to; on a Unix socket or the direct listener, the site's."""
+        """The port at which this request arrived; on a Unix socket or the direct listener, the site's."""
         return self.site.port if self.site.direct else int(getattr(self.getHost(), "port", self.site.port))
 
     def log_line(self, status: int, aborted: bool = False) -> None:
@@ -285,7 +285,7 @@ class SiteRequest(server.Request):
 
 
 class Site(server.Site):
-    """The web site: adds the headers of every response, and logs it.
+    """The web site: adds common headers to each response, and logs it.
 
     `direct`: clients reach it without a proxy that speaks HTTP, so no header of a request is trusted.
     """
@@ -313,7 +313,7 @@ class Site(server.Site):
         self.direct = direct
 
     def without_proxy(self, port: int) -> "Site":
-        """Return the same site for a listener that clients reach themselves; redirects name `port`."""
+        """Return the same site for a listener that clients reach directly; redirects name `port`."""
         return Site(self.resource, self.pages, self.slices, self.anonymous, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
@@ -328,8 +328,8 @@ class Site(server.Site):
         return found
 
     def log(self, request: Request) -> None:
-        """Called by Twisted when a response is complete."""
-        # Varnish and the container engine request /health every few seconds: their lines would hide all
+        """Log a complete response; called by Twisted."""
+        # Varnish and the container engine request /health every few seconds: those lines would hide all
         # others.
         if isinstance(request, SiteRequest) and request.path != HEALTH:
             request.log_line(request.code)

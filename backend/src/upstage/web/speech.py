@@ -14,7 +14,7 @@ _NAME = re.compile(rb"utter-([1-9]\d{0,14})\.mp3")
 
 
 class SpeechFolder(Node):
-    """`/speech/utter-N.mp3`: 200 when the file exists, 404 if it never will, 503 for too many requests."""
+    """`/speech/utter-N.mp3`: 200 when the file exists, 404 if it never will, 503 if too many wait."""
 
     isLeaf = True
 

@@ -1,4 +1,4 @@
-"""Templates, the version of the page assets that they use, and the error pages."""
+"""Templates, the version of the page assets, and the error pages."""
 
 import hashlib
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from twisted.web.server import Request
 from upstage.web.headers import PAGE_CSP
 from upstage.web.visit import TOPOLOGIES, Published, Visit
 
-# The scripts that the stage page does not import: those of other pages, and one that reloads lost modules.
+# The scripts that the stage page does not import: other pages' scripts, and one that reloads lost modules.
 NOT_OF_THE_STAGE = {"headers.js", "recover.js", "try.js"}
 ASSET_FOLDERS = ("style", "script", "image")
 
@@ -67,7 +67,7 @@ class Pages:
         return self._templates.get_template(template).render(visit=visit, **variables).encode()
 
     def error(self, request: Request, status: int, message: str = "") -> bytes:
-        """Set the status and return its page, with the usual message or this one; no cache may store it."""
+        """Set the status and return its page, with the usual message or `message`; no cache may store it."""
         request.setResponseCode(status)
         request.setHeader(b"cache-control", b"no-store")
         request.setHeader(b"content-security-policy", PAGE_CSP)
@@ -77,7 +77,7 @@ class Pages:
         try:
             message = message or MESSAGES[status]
             return self.render(request, "error.html", status=status, title=title, message=message)
-        except Exception:  # the template itself may be broken
+        except Exception:  # perhaps the template itself is broken
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             return f"{status} {title}\n".encode()
 

@@ -1,10 +1,10 @@
 """`/try/`: an origin that responds as it is told, and a page that shows what caches make of the responses.
 
-    /try/origin/RUN/SCENARIO   the page that the caches are asked for; SCENARIO says how it is served
-    /try/log/RUN               what this origin was asked for in that run, as JSON
+    /try/origin/RUN/SCENARIO   the page that the caches request; SCENARIO says how it is served
+    /try/log/RUN               the requests that this origin has received in that run, as JSON
 
-RUN is a new word for each run of the page, so no copy of an earlier one answers. SCENARIO is a query string
-as base64url (RFC 4648, 5): the address of the page has the same string, readable, behind its `#`.
+RUN is a new word for each run of the page, so that no copy of an earlier run is served. SCENARIO is a query
+string as base64url (RFC 4648, 5); the address of the page has the same string, readable, after its `#`.
 """
 
 import base64
@@ -27,7 +27,7 @@ from upstage.web.templates import Pages
 
 RUN = re.compile(r"[a-z0-9]{8,32}")
 LONGEST = 600  # characters of a scenario
-# Each field of a scenario: what its value may be, and how to say so.
+# Each field of a scenario: its valid values, and a description of them.
 FIELDS = {
     "control": (re.compile(r"[ -~]{0,200}"), "Cache-Control can have 200 printable characters"),
     "vary": (
@@ -40,11 +40,11 @@ FIELDS = {
     "delay": (re.compile("[1-9][0-9]?|[1-7][0-9]{2}|800"), "the delay can be up to 800 milliseconds"),
     "fail": (re.compile("[1-9]"), "the first request that fails can be 1 to 9"),
 }
-RUNS = 2048  # remembered, of all clients; beyond that, the client with the most loses its oldest one
-REQUESTS = 40  # in one run; further ones get 429
+RUNS = 2048  # remembered, of all clients; beyond that, the client with the most runs loses its oldest one
+REQUESTS = 40  # requests in one run; further ones get 429
 TAG = '"first"'
 
-Log = list[dict[str, Any]]  # what the origin was asked for in a run
+Log = list[dict[str, Any]]  # the requests that the origin has received in a run
 
 
 class Runs:
@@ -55,7 +55,7 @@ class Runs:
         self._count = 0
 
     def get(self, address: str, name: str) -> Log:
-        """The log of a client's run, a new one if there is none of this name."""
+        """Return the log of a client's run; make a new one if there is none with this name."""
         mine = self._of.setdefault(client_of(address), OrderedDict())
         if name not in mine:
             mine[name] = []
@@ -70,7 +70,7 @@ class Runs:
 
 
 def scenario(segment: bytes) -> dict[str, str]:
-    """How the origin is to respond. Raise ValueError with a sentence for people."""
+    """Return the fields of a scenario, which say how the origin responds; raise ValueError with a message."""
     try:
         text = base64.b64decode(segment + b"=" * (-len(segment) % 4), altchars=b"-_", validate=True).decode(
             "ascii"
@@ -112,7 +112,7 @@ class Origin(Node):
         conditional = bool(header(request, b"if-none-match"))
         log.append(entry := {"id": header(request, b"x-request-id"), "conditional": conditional})
         number = len(log)
-        request.waits = True  # as it is told to
+        request.waits = True  # it is slow on purpose
         await deferLater(self._reactor, int(said.get("delay", 0)) / 1000)
         entry["status"] = self._say(request, said, number)
         return b"" if entry["status"] == 304 else self._body(number)
@@ -142,9 +142,10 @@ class Origin(Node):
 
 
 def foreign(request: Request) -> bool:
-    """Whether the request comes from another site's page: https://www.w3.org/TR/fetch-metadata/
+    """Return whether the request comes from another site's page: https://www.w3.org/TR/fetch-metadata/
 
-    Browsers say so over https and to this machine. Otherwise the page can ask, but read nothing (CORP).
+    Browsers send Sec-Fetch-Site over https and to this machine only. Without it, another page can send the
+    request, but not read the response (CORP).
     """
     return header(request, b"sec-fetch-site") in ("cross-site", "same-site")
 

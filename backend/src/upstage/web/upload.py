@@ -17,14 +17,14 @@ from upstage.web.headers import header, same_origin
 from upstage.web.request import SiteRequest
 
 PATH = b"/admin/workshop/media"
-MAX_FILE = 1_000_000  # bytes of a player's file; UpStage's figures
-MAX_SU_FILE = 2_000_000  # an administrator's
-FORM_ROOM = 16 * 1024  # bytes of a body for the form's other fields
+MAX_FILE = 1_000_000  # bytes of a player's file; this and the next are UpStage's figures
+MAX_SU_FILE = 2_000_000  # bytes of an administrator's file
+FORM_ROOM = 16 * 1024  # bytes of the form's other fields
 MAX_FIELD = 1000  # bytes of another field
 MAX_FIELDS = 10
-MAX_UPLOADS = 20  # at once
+MAX_UPLOADS = 20  # uploads at once
 
-# The response names the fault of a body; the library would print it on standard error too.
+# The response describes the error in a body; the library would also print it on standard error.
 logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 
 
@@ -39,9 +39,9 @@ class Upload:
         accept: Callable[[str], bool],
         ended: Callable[[], None],
     ) -> None:
-        """Accept a file of at most `limit` bytes, if `accept` accepts the form's token."""
+        """Accept a file of at most `limit` bytes, if `accept` returns True for the form's token."""
         self.fields: dict[str, str] = {}
-        self.status = HTTPStatus.OK  # else the status of the error
+        self.status = HTTPStatus.OK  # or the status of the error
         self._limit = limit
         self.room = limit + FORM_ROOM  # bytes of the body that are still accepted
         self._folder = folder
@@ -70,7 +70,7 @@ class Upload:
         )
 
     def write(self, data: bytes) -> None:
-        """Take a piece of the body; drop it after an error."""
+        """Take a piece of the body, or drop it after an error."""
         self.room -= len(data)
         if self.room < 0:
             self._fail(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -1,4 +1,4 @@
-"""Every URL of the site, in one place."""
+"""Every URL of the site."""
 
 from twisted.web.resource import Resource
 from twisted.web.server import Request
@@ -20,8 +20,8 @@ from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesEditor
 
-ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # seconds; some obey it
-# Grants nothing to Flash content of other sites; content of this site needs no grant.
+ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # seconds; only some crawlers obey it
+# Grants nothing to Flash content from other sites; content from this site needs no grant.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
 <cross-domain-policy>
@@ -84,17 +84,17 @@ class Overlay(Node):
         self._leaf = leaf
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """Pass all other paths to the leaf, which reads them from `postpath`."""
+        """Return the node at this path, or the leaf, which reads the path from `postpath`."""
         request.postpath = [path, *(request.postpath or [])]
         return self._leaf
 
     def render(self, request: Request) -> bytes | int:
-        """Pass the bare path to the leaf."""
+        """Pass the request for the bare path to the leaf."""
         return self._leaf.render(request)
 
 
 def text(pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> Page:
-    """A fixed text."""
+    """Return a page with a fixed text."""
 
     def get(request: Request) -> bytes:
         request.setHeader(b"content-type", kind)
@@ -105,7 +105,7 @@ def text(pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600")
 
 
 def icon(pages: Pages) -> Page:
-    """The icon of the pages, at the address where browsers look for one."""
+    """Return the icon of the pages, at the address where browsers look for it."""
 
     def get(request: Request) -> bytes | int:
         request.setHeader(b"cache-control", REVALIDATE)

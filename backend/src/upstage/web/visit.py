@@ -1,7 +1,7 @@
-"""The path that a page took to its client, and the addresses of the same pages over the other paths.
+"""The path that a page took to its client, and the addresses of the same page over other paths.
 
-Pages are cached by Host name. So what they say about their path depends on the Host name alone; only the
-direct listener, which has no cache in front, overrides it.
+Pages are cached by Host name. So a page describes its path by the Host name alone, except on the direct
+listener, which has no cache in front.
 """
 
 import ipaddress
@@ -14,21 +14,21 @@ from twisted.web.server import Request
 from upstage.web.headers import host_name
 
 TOPOLOGIES = tomllib.loads((Path(__file__).parent.parent / "site" / "topologies.toml").read_text())
-SITES = TOPOLOGIES.keys() - {"direct"}  # nginx's sites, each with its own path; other names mean the default
+SITES = TOPOLOGIES.keys() - {"direct"}  # nginx's sites, each with its own path; other names: the default
 
 
 @dataclass(frozen=True)
 class Published:
     """The addresses at which browsers reach this server's stack."""
 
-    http: int = 8080  # nginx: its sites
+    http: int = 8080  # the port of nginx, for all its sites
     locust: int = 8089
     web: int | None = None  # the direct listener; None: not published
-    theatres: tuple[str, ...] = ()  # other UpStages: `second` for second.localhost
+    theatres: tuple[str, ...] = ()  # other UpStage instances: `second` for second.localhost
 
 
 class Visit:
-    """What a template may say about one request's path: `topology` is its name in TOPOLOGIES."""
+    """The facts about one request's path for templates: `topology` is its name in TOPOLOGIES."""
 
     def __init__(self, request: Request, published: Published) -> None:
         self.name = host_name(request) or "localhost"
@@ -37,12 +37,12 @@ class Visit:
         self.topology = site if domain == "localhost" and site in SITES else "default"
         if request.site.direct:  # type: ignore[union-attr]
             self.topology = "direct"
-        # Only on the machine itself: elsewhere, names that end in .localhost mean the reader's own machine.
+        # Links to .localhost work only on the machine itself: elsewhere they mean the reader's own machine.
         self.local = f".{self.name}".endswith(".localhost") or _is_loopback(self.name)
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port of this page; nginx tells no server behind it whether that was HTTPS."""
+        """Scheme, host and port of this page; nginx tells no server behind it whether it received HTTPS."""
         port = self.published.web if self.topology == "direct" else self.published.http
         return f"http://{self.name}:{port or self.published.http}"
 

@@ -21,12 +21,12 @@ from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 
 EXAMINE = 0.67  # seconds between two checks of a file
-TOO_OLD = 30.0  # seconds: no request waits longer for a camera that has stopped
-MAX_WAITING = 2000  # requests; further ones get the current frame immediately
+TOO_OLD = 30.0  # seconds: an older frame is sent immediately, because the camera must have stopped
+MAX_WAITING = 2000  # requests; further requests get the current frame immediately
 MAX_VIEWERS = 5000  # values of `s` that are remembered; a forgotten one counts as new
 MAX_VIEWER = 64  # characters of `s` that count
 
-Version = tuple[int, int]  # of a file: a rename changes the inode even within one tick of the clock
+Version = tuple[int, int]  # a file's mtime in ns, and its inode, which a rename changes even within a tick
 
 
 class Frames:
@@ -38,7 +38,7 @@ class Frames:
         self._now = now
         self._seen: OrderedDict[tuple[str, str], Version] = OrderedDict()
         self._waiting: dict[Deferred[Path], tuple[str, str]] = {}
-        self._slices = Slices(reactor)  # thousands of pictures
+        self._slices = Slices(reactor)  # there may be thousands of requests
         self._loop = LoopingCall(self._examine)
         self._loop.clock = reactor
 
@@ -50,8 +50,8 @@ class Frames:
     def next(self, name: str, viewer: str) -> Deferred[Path]:
         """Fire with the path of file `name` when there is a frame to send to `viewer`.
 
-        That is immediate if the viewer is new or unnamed, if it has not had this frame yet, if the frame is
-        so old that the camera must have stopped, or if there is no frame (then the path does not exist).
+        It fires immediately if the viewer is new or unnamed or has not had this frame yet, if the frame is so
+        old that the camera must have stopped, or if there is no frame (then the path does not exist).
         """
         viewer = viewer[:MAX_VIEWER]
         if self.waiting >= MAX_WAITING or self._due(name, viewer):
@@ -69,7 +69,7 @@ class Frames:
         """Answer the requests that are due, a few at a time."""
         if not self._waiting:
             self._loop.stop()
-        elif not self._slices:  # else it is still busy with the last ones
+        elif not self._slices:  # otherwise the previous round is not finished
             for ready in self._waiting:
                 self._slices.add(partial(self._examine_one, ready))
 
@@ -114,7 +114,7 @@ class WebcamFolder(Node):
             return self.pages.error(request, 403)
         viewer = (request.args or {}).get(b"s", [b""])[0].decode("latin-1")
         if request.method == b"HEAD":
-            viewer = ""  # a HEAD response shows no frame
+            viewer = ""  # the response to a HEAD shows no frame
         frame = await held(request, self._frames.next(name, viewer))
         request.setHeader(b"content-security-policy", MEDIA_CSP)
         request.setHeader(b"cache-control", b"no-store")

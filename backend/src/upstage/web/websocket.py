@@ -28,10 +28,9 @@ GOING_AWAY = 1001  # WebSocket close code of a server that stops
 
 
 class StageWebSocket(Protocol):
-    """One open WebSocket: a text message is a frame without its NUL, binary messages are the TCP stream.
-
-    A reply has the type of the client's last message; the first frame, SET, is text. This is not Twisted's
-    own protocol, which answers pings and gathers fragments before they can be counted.
+    """One open WebSocket: a text message is a frame without its NUL; binary messages together are the TCP
+    stream. Each reply has the type of the client's last message; the first frame, SET, is text. This is not
+    Twisted's own protocol, which answers pings and gathers fragments before they can be counted.
     """
 
     def __init__(self, connections: Connections, socket: WebSocket, response: bytes, address: str) -> None:
@@ -67,7 +66,7 @@ class StageWebSocket(Protocol):
 
     def _control(self, event: Event) -> None:
         if isinstance(event, Ping):
-            if self._socket.state is ConnectionState.OPEN:  # else our close frame has gone out already
+            if self._socket.state is ConnectionState.OPEN:  # otherwise its close frame is already sent
                 self._write(event.response())
         elif isinstance(event, CloseConnection):  # wsproto also sends this event for a violation of RFC 6455
             if self._socket.state is not ConnectionState.CLOSED:
@@ -109,13 +108,13 @@ class WebSocketEndpoint(Resource):
                 request.setHeader(
                     b"connection", b"upgrade" if request.channel.persistent else b"upgrade, close"
                 )
-            else:  # what follows may be frames
+            else:  # the bytes after it may be frames
                 request.channel.persistent = False
                 request.setHeader(b"connection", b"close")
             if status == 405:
                 request.setHeader(b"allow", b"GET")
             return f"{reason}\n".encode()
-        request.log_line(101)  # it never finishes as a request
+        request.log_line(101)  # for the log, it never finishes as a request
         response = SWITCHING % generate_accept_token(header(request, b"sec-websocket-key").encode())
         socket = StageWebSocket(
             self._connections, WebSocket(ConnectionType.SERVER), response, request.client_address
@@ -126,12 +125,12 @@ class WebSocketEndpoint(Resource):
 
 
 def broken_rule(request: SiteRequest) -> tuple[int, str] | None:
-    """Return the status and the reason if a request is no handshake (RFC 6455, 4.2.1).
+    """Return the status and the reason if a request is not a valid handshake (RFC 6455, 4.2.1).
 
-    Not wsproto's own check: it accepts any key, takes one of several fields, and raises at odd bytes.
+    Not wsproto's own check, which accepts any key, takes one of several fields, and raises on odd bytes.
     """
     version = header(request, b"sec-websocket-version")
-    # HTTP/1.0 knows no Upgrade (RFC 9110, 7.8).
+    # Upgrade does not exist in HTTP/1.0 (RFC 9110, 7.8).
     asked = "websocket" in listed(request, b"upgrade") and request.clientproto == b"HTTP/1.1"
     if request.method not in (b"GET", b"HEAD") or (asked and request.method == b"HEAD"):
         return 405, "A WebSocket begins with GET."

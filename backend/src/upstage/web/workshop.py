@@ -1,7 +1,7 @@
-"""The common part of the workshop's pages: access, actions, and the message afterwards.
+"""The common part of the workshop's pages: access, actions, and the message after an action.
 
-Each page has forms that post to its own URL; the pressed button is the field `action`. After an action, the
-browser is redirected to a page with `?said=` and a key of SAID, so that a reload repeats nothing.
+Each page has forms that post to its own URL; the field `action` names the pressed button. After an action,
+the browser is redirected to a page with `?said=` and a key of SAID, so that a reload repeats nothing.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ SAID = {
 
 
 class Rejected(Exception):
-    """An action that is rejected; the page shows the message."""
+    """A rejected action; the page shows the message."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class Rejected(Exception):
 class WorkshopNode(PrivateNode):
     """A page of the workshop. A subclass renders it and implements its actions."""
 
-    # The method of `put` is `do_put`; it returns the next URL and a key of SAID.
+    # The action `put` runs the method `do_put`, which returns the next URL and a key of SAID.
     actions: tuple[str, ...] = ()
 
     def may(self, player: Player) -> bool:

@@ -19,7 +19,7 @@ from upstage.web.upload import MAX_FILE, MAX_SU_FILE, Upload
 from upstage.web.workshop import Rejected, WorkshopNode
 
 HERE = "/admin/workshop/media"
-MAX_MEDIA = 2000  # files, so at most 4 GB
+MAX_MEDIA = 2000  # files, which together have at most 4 GB
 
 
 class UploadNode(WorkshopNode):
@@ -33,7 +33,7 @@ class UploadNode(WorkshopNode):
     async def publish(
         self, request: SiteRequest, kind: str, name: str, old: Medium | None
     ) -> tuple[str, bool]:
-        """Publish the file of a form; return its path and whether the cache was purged."""
+        """Publish the file of a form; return its path, and whether the cache was purged."""
         state = self.context.state
         upload = request.body
         assert isinstance(upload, Upload)
@@ -42,8 +42,8 @@ class UploadNode(WorkshopNode):
             raise self.rejection(request, upload)
         media, uploader = self.context.media, self.player(request).name
         try:
-            # Not in the store's thread: the chat would wait. One at a time, so that the reactor gets its
-            # share of CPU.
+            # Not in the store's thread, where the chat would have to wait. One at a time, so that the reactor
+            # gets its share of CPU.
             async with self.context.checking:
                 format = await deferToThread(check, arrived, kind, old)
             medium = await state.store.run(publish, arrived, format, media, kind, name, uploader, old)
@@ -55,12 +55,12 @@ class UploadNode(WorkshopNode):
             raise
         finally:
             arrived.unlink(missing_ok=True)
-        # Purge first: the change tells clients to reload, and they must get the new file.
+        # Purge before the change, which tells clients to reload: they must get the new file.
         purged = old is None or await self.purge(medium)
         try:
             await state.change(state.database.put_medium, medium)
         except NotWritten:
-            if old is None:  # an unrecorded file would only take more room
+            if old is None:  # an unrecorded file would only take up room
                 await state.store.run((media / medium.file).unlink)
             raise
         return medium.file, purged
@@ -88,7 +88,7 @@ class MediaPage(UploadNode):
     actions = ()
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """One file; sounds are below `audio`, webcams below `video`."""
+        """Return the page of one file; sounds are below `audio`, webcams below `video`."""
         name = path.decode("utf-8", "replace")
         if name in ("audio", "video") and request.postpath:
             name += "/" + request.postpath.pop(0).decode("utf-8", "replace")
@@ -104,13 +104,13 @@ class MediaPage(UploadNode):
     async def do_upload(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
         upload = request.body
         assert isinstance(upload, Upload)
-        if upload.status != HTTPStatus.OK:  # its fields may be incomplete
+        if upload.status != HTTPStatus.OK:  # the form's fields may be incomplete
             raise self.rejection(request, upload)
         if len(self.context.state.now.media) >= MAX_MEDIA:
             raise RecordError("This server cannot take any more files. Please delete some first.")
         fields = upload.fields
         kind, name = fields.get("kind", ""), fields.get("name", "").strip()
-        Medium("", kind, name, "", "", 0)  # raises for invalid fields before the file is checked
+        Medium("", kind, name, "", "", 0)  # raises for invalid fields, before the file is checked
         file, _ = await self.publish(request, kind, name, None)
         return f"{HERE}/{file}", "made"
 
@@ -143,7 +143,7 @@ class MediumPage(UploadNode):
         return medium
 
     async def do_upload(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """New content under the same URL."""
+        """Publish new content under the same URL."""
         old = self._medium
         _, purged = await self.publish(request, old.kind, old.name, old)
         return f"{HERE}/{self._file}", "replaced" if purged else "not-purged"

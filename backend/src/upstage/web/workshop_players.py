@@ -14,7 +14,7 @@ HERE = "/admin/workshop/players"
 
 
 class PlayersPage(WorkshopNode):
-    """All players with a form for each, and a form for a new player."""
+    """All players, each with a form, and a form for a new player."""
 
     actions = ("add", "rights", "password", "remove")
 

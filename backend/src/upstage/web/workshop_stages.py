@@ -18,7 +18,7 @@ from upstage.web.workshop import WorkshopNode
 HERE = "/admin/workshop/stages"
 COLOURS = ("page", "tools", "backdrop_and_prop", "chat")
 MAX_STAGES = 200
-MAX_THINGS = 200  # on one stage: each is a frame and a file for every client that joins
+MAX_THINGS = 200  # things on one stage: each is a frame and a file for every client that joins
 
 
 class StagesEditor(WorkshopNode):
@@ -62,7 +62,7 @@ class StageEditor(WorkshopNode):
     @property
     def _stage(self) -> StageRecord:
         stage = self.context.state.now.stages.get(self._id)
-        if stage is None:  # just removed by another player
+        if stage is None:  # another player has just removed it
             raise RecordError(f"There is no stage {self._id}.")
         return stage
 
@@ -99,13 +99,13 @@ class StageEditor(WorkshopNode):
         return HERE, "removed"
 
     async def do_reset(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Remove the stage's chat and drawings, and put its avatars in their places."""
+        """Remove the stage's chat and drawings, and return its avatars to their first positions."""
         state = self.context.state
         await state.change(state.database.reset_stage, self._id)
         return f"{HERE}/{self._id}", "reset"
 
     async def do_put(self, request: SiteRequest, form: Mapping[str, str]) -> tuple[str, str]:
-        """Put a medium on the stage, under its own name unless the form has another one."""
+        """Put a medium on the stage, with its own name unless the form gives another."""
         medium = self.context.state.now.media.get(form.get("file", ""))
         if medium is None:
             raise RecordError("Choose a file first.")
@@ -141,7 +141,7 @@ class StageEditor(WorkshopNode):
 
 
 def _free_place(avatars: Iterable[Thing]) -> tuple[float, float]:
-    """The first place, from left to right, front row first, where no avatar begins; else the very first."""
+    """Return the first position without an avatar, left to right, front row first; else the very first."""
     rows, columns = (175.0, 130.0, 85.0), range(40, int(WIDTH) - 30, 50)
     places = [(float(x), y) for y in rows for x in columns]
     taken = {(x, y) for x, y in places for one in avatars if abs(one.x - x) < 25 and abs(one.y - y) < 25}
