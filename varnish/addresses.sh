@@ -19,3 +19,10 @@ listen=${NET:+$NET.2}
 VARNISH_LISTEN=${VARNISH_LISTEN:-$listen:8080}             # clients over TCP: classic.localhost, health checks
 VARNISH_LISTEN_PURGE=${VARNISH_LISTEN_PURGE:-$listen:8082} # the backend, to purge; never published
 VARNISH_LISTEN_CLI=${VARNISH_LISTEN_CLI:-${listen:-127.0.0.1}:8180}
+
+# What a deployment has set itself.
+check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' BACKEND_ADDRESS=
+check 'unix:/PATH or HOST:PORT, with one * for the name' \
+    'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' THEATRES_ADDRESS=
+check ':PORT or ADDRESS:PORT' '[0-9A-Za-z._-]*:[0-9]{1,5}' VARNISH_LISTEN= VARNISH_LISTEN_NGINX= VARNISH_LISTEN_PURGE= \
+    VARNISH_LISTEN_CLI=

@@ -7,9 +7,10 @@ sub vcl_backend_response {
     }
 }
 
-# A restarting backend drops connections: repeat the request, where repeating does no harm.
+# A restarting backend drops connections: repeat the request, where repeating does no harm. (With "own" there is an old copy.)
 sub vcl_backend_error {
-    if (!bereq.is_bgfetch && bereq.retries == 0 && (bereq.method == "GET" || bereq.method == "HEAD")) {
+    if (!bereq.is_bgfetch && bereq.retries == 0 && bereq.http.X-Old != "own" &&
+        (bereq.method == "GET" || bereq.method == "HEAD")) {
         return (retry);
     }
 }

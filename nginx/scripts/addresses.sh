@@ -22,6 +22,8 @@ if [ "$NET" ]; then
     : "${LISTEN_HTTP:=$BIND_ADDR:$HTTP_PORT}" "${LISTEN_HTTPS:=$BIND_ADDR:$HTTPS_PORT}"
     : "${LISTEN_STAGE:=$BIND_ADDR:$SWF_PORT}" "${LISTEN_THEATRES_STAGE:=$BIND_ADDR:$THEATRES_SWF_PORT}"
     : "${LISTEN_POLICY:=$BIND_ADDR:$POLICY_FILE_PORT}"
+    : "${LOCUST_ADDRESS:=$BIND_ADDR:$LOCUST_PORT}" # Locust has that port itself
+    : "${THEATRES_METRICS_ADDRESS:=*.invalid:9110}" # none are shown in native mode
 fi
 inside=${NET:+$NET.1:}
 : "${LISTEN_HTTP:=8080}"
@@ -30,7 +32,7 @@ inside=${NET:+$NET.1:}
 : "${LISTEN_THEATRES_STAGE:=7231}"             # that of the first theatre; the others follow, in the order of the list
 : "${LISTEN_POLICY:=3000}"                     # Flash's policy file
 : "${LISTEN_OBSERVE:=9090}"                    # Prometheus, with OBSERVE_LOG; on this machine alone
-: "${LISTEN_LOCUST:=${inside}8089}"            # Locust's page; in native mode Locust has that port itself
+: "${LISTEN_LOCUST:=${inside}8089}"            # Locust's page
 : "${LISTEN_DIRECT:=${inside}8081}"            # direct.localhost: UpStage's own port, as bytes; several listeners are possible
 # Those of Locust, without limits for one client and without a redirect: never published.
 : "${LISTEN_LOAD:=${inside}8000}"              # all sites
@@ -45,19 +47,34 @@ inside=${NET:+$NET.1:}
 : "${LISTEN_STATUS:=9091}"                     # the number of nginx's connections
 
 # --- Services: unix:/PATH or HOST:PORT.
-: "${VARNISH_ADDRESS:=$(reach varnish/varnish "$(host varnish 2):8084")}"           # several share the files (README.md)
+# Varnish, for the default host. Several share the files (README.md): HOST HOST:PORT is one port of several hosts.
+: "${VARNISH_ADDRESS:=$(reach varnish/varnish "$(host varnish 2):8084")}"
 : "${VARNISH_TCP_ADDRESS:=$(host varnish 2):8080}"                                  # for classic.localhost
 : "${BACKEND_ADDRESS:=$(reach backend/upstage "$(host backend 3):8081")}"           # pages and WebSockets
 : "${BACKEND_STAGE_ADDRESS:=$(reach backend/upstage-stage "$(host backend 3):7230")}"
 : "${BACKEND_DIRECT_ADDRESS:=$(reach backend/upstage-direct "$(host backend 3):8083")}" # for clients without a proxy
 : "${BACKEND_METRICS_ADDRESS:=$(host backend 3):9110}"
 : "${POLICYD_ADDRESS:=$(reach policyd/policyd "$(host policyd 4):3000")}"
-: "${LOCUST_ADDRESS:=$(host locust 5):8089}"
+: "${LOCUST_ADDRESS:=$(host locust):8089}"
 : "${OBSERVE_ADDRESS:=prometheus:9090}"
 : "${TRACES_ADDRESS:=exporter:9100}"
-# The theatres, with a * for the name. Native mode shows no metrics of theirs.
+# The theatres, with a * for the name.
 : "${THEATRES_ADDRESS:=$(reach '*/upstage' "$HOSTS:8081")}"
 : "${THEATRES_STAGE_ADDRESS:=$(reach '*/upstage-stage' "$HOSTS:7230")}"
-if [ "$NET" ]; then : "${THEATRES_METRICS_ADDRESS:=*.invalid:9110}"; fi
 : "${THEATRES_METRICS_ADDRESS:=$HOSTS:9110}"
 set +a
+
+# --- What a deployment has set itself.
+address='unix:/[^][:space:]"$;{}\\:]+|([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}'
+each='unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}'
+port='([0-9.]+:|\[[0-9A-Fa-f:.]+\]:)?[0-9]{1,5}'
+for name in HTTP HTTPS STAGE THEATRES_STAGE POLICY OBSERVE LOCUST DIRECT LOAD LOAD_PROXY LOAD_STAGE THEATRES_LOAD_STAGE \
+    LOAD_POLICY LOAD_APP LOAD_APP_NGINX OBSERVE_LOG STATUS; do
+    check 'PORT or ADDRESS:PORT' "$port( $port)*" "LISTEN_$name="
+done
+for name in VARNISH_TCP BACKEND BACKEND_STAGE BACKEND_DIRECT BACKEND_METRICS POLICYD LOCUST OBSERVE TRACES; do
+    check 'unix:/PATH or HOST:PORT' "$address" "${name}_ADDRESS="
+done
+check 'unix:/PATH or HOST:PORT, or several of them separated by spaces; HOST HOST:PORT is one port of several hosts' \
+    "($address)( ($address))*|([0-9A-Za-z._-]+ )+[0-9A-Za-z._-]+:[0-9]{1,5}" VARNISH_ADDRESS=
+check 'unix:/PATH or HOST:PORT, with one * for the name' "$each" THEATRES_ADDRESS= THEATRES_STAGE_ADDRESS= THEATRES_METRICS_ADDRESS=

@@ -14,6 +14,9 @@ STAGE = "stage.example"
         ("CLIENT_REQUESTS", "5; error_log /x"),
         ("SERVER_NAMES", "a.example\nb.example"),
         ("ADDRESSES", "udp"),
+        ("LISTEN_HTTP", "all"),
+        ("VARNISH_ADDRESS", "varnish:8084; error_log /x"),
+        ("THEATRES_ADDRESS", "unix:/x.sock"),
     ],
 )
 def test_a_wrong_setting_is_one_line(fresh: NginxServer, setting: str, value: str) -> None:

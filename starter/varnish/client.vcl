@@ -4,6 +4,7 @@
 sub vcl_recv {
     if (req.restarts == 0) {
         unset req.http.X-Old;
+        unset req.http.X-Wrote;
         unset req.http.X-Static;
         unset req.http.Cache-Status;
         # A list in several header lines becomes one line.

@@ -12,7 +12,7 @@
 #
 # An error page that the application has written is for the client that asked, because something in
 # its request may be the reason: the clients that wait then fetch the page themselves, side by side
-# (for_who_asked_alone). In that case the object is a hit-for-miss.
+# (for_who_asked_alone). In that case the object is a hit-for-miss; since Varnish 8.0 they pass.
 #
 # Neither object may replace the old copy, so the rules have to know before the fetch whether there
 # is one. X-Old is "seen" once a copy was too old, "failed" when no new one came, and "own" when the

@@ -71,6 +71,7 @@ def test_varnish_starts_and_runs_without_a_theatre(
     ("setting", "value"),
     [
         ("HOSTS", '*"; }'),
+        ("BACKEND_ADDRESS", '/run/x"; }'),
         ("THEATRES", "second;third"),
         ("APP_RECIPE", "shopware"),
     ],
