@@ -1,8 +1,8 @@
 #!/bin/sh
 # health.sh COMMAND...: runs a health check in its container. The engine repeats it a second after
-# its end. Until the first success it checks once: services start in the order of their health. Then it keeps
-# running, checks every 20 seconds, and ends at the first failure or after ten minutes: a new process in a
-# container costs some 150 ms of the engine's CPU time, a check 10 to 60.
+# its end. Until the first success it checks once: a service starts once those it depends on are healthy. Then
+# it keeps running, checks every 20 seconds, and ends at the first failure or after ten minutes: a new process
+# in a container costs some 150 ms of the engine's CPU time, a check 10 to 60.
 #
 # The setting for frequent checks at the start, start_interval, is unknown to engines before 25:
 # https://docs.docker.com/reference/compose-file/services/#healthcheck

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the commands in faults/*.toml may use: how to break a running stack in containers, and to mend it.
+# Functions for the commands in faults/*.toml, which break a running stack in containers, and mend it.
 
 . bin/lib/common.sh
 . bin/lib/containers.sh
@@ -7,7 +7,7 @@
 # One container, with the address of its service.
 id_of() { container_ids "$1" --all | head -n 1; }
 
-# publish_state: writes standard input to where nginx serves it (nginx/sites/fault.conf).
+# publish_state: writes standard input to the file that nginx serves (nginx/sites/fault.conf).
 publish_state() { docker exec -i "$(id_of nginx)" sh -c 'cd /etc/nginx/generated && cat >.fault && mv .fault fault.json'; }
 
 # kill_main SERVICE: kills the first process of a container, as the kernel does when memory is short. (`docker kill` would tell
@@ -37,14 +37,14 @@ signal_worker() {
         kill -"$0" "$(child_of "$(child_of 1)")"' "$2"
 }
 
-# unpause SERVICE: unless a learner has continued it already.
+# unpause SERVICE: continues a paused service, unless a learner has done so already.
 unpause() { [ "$(docker inspect -f '{{.State.Paused}}' "$(id_of "$1")")" = false ] || docker compose unpause "$1"; }
 
 # unplug SERVICE NETWORK, plug SERVICE NETWORK: takes the container off a network, and puts it back under its names.
 unplug() { docker network disconnect "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"; }
 plug() {
     local names
-    # `make up` may have made another container.
+    # `make up` may have re-created the container: the new one is on the network already.
     if docker inspect -f '{{json .NetworkSettings.Networks}}' "$(id_of "$1")" | grep -q "\"${COMPOSE_PROJECT_NAME}_$2\""; then return; fi
     names=$(docker compose config --format json | python3 -c '
 import json, sys
@@ -54,7 +54,7 @@ print(*(service["networks"][sys.argv[2]] or {}).get("aliases", []))' "$1" "$2")
     docker network connect $(printf -- '--alias %s ' "$1" $names) "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"
 }
 
-# is_well: whether every service is healthy. The engine needs a moment to notice that one has ended.
+# is_well: whether every service is healthy. The engine needs a moment to notice that a service has ended.
 is_well() {
     sleep 1
     ! docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
@@ -67,7 +67,7 @@ in_data() {
         --volumes-from "$(id_of backend)" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" -c "$1"
 }
 
-# for_seconds SECONDS SERVICE COMMAND: runs a shell command in the background in the service's container, at most for so long.
+# for_seconds SECONDS SERVICE COMMAND: runs a shell command in the background in the service's container, for at most that long.
 for_seconds() {
     docker exec -d "$(id_of "$2")" timeout "$1" sh -c "$3"
 }

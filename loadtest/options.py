@@ -213,7 +213,8 @@ def paths_file(text: str) -> str:
 def within(
     least: float, most: float, what: str = "number", kind: Callable[[str], float] = float
 ) -> Callable[[str], float]:
-    """Return a function that converts a text to `kind`, or raises ArgumentTypeError if it exceeds the limits.
+    """Return a function that converts a text to `kind`. It raises ArgumentTypeError if the text is not a
+    number from `least` to `most`.
 
     The function also rejects NaN and infinity, for which `float` accepts words.
     """

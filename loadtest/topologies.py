@@ -37,7 +37,9 @@ def name(host: str) -> str:
 
 
 def parse(text: str) -> list[str]:
-    """Return the host names in a list separated by commas or spaces. Raise ValueError for an unknown name."""
+    """Return the host names for a text that lists topologies, by short name or host name, separated by commas
+    or spaces. Raise ValueError for an unknown name, none, or too many.
+    """
     known = {name(host): host for host in hosts()} | {host: host for host in hosts()}
     known["upstage"] = DEFAULT
     words = text.replace(",", " ").split()

@@ -18,7 +18,7 @@ WIDTH = 40  # columns of the bars that `lines` draws
 
 @dataclass
 class Span:
-    """One piece of work of a server, and the pieces that it caused. `id`: a `span-id` of the W3C."""
+    """A piece of a server's work, and the pieces that it caused. `id`: a `span-id` of the W3C."""
 
     service: str
     name: str

@@ -33,7 +33,8 @@ KEPT = 2000  # Varnish's requests that nginx has not logged yet; it never logs s
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,"
 TAGS += "FetchError,RespStatus"
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
-HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")  # printed once Varnish's log is read
+# Printed once the reading of Varnish's log has begun.
+HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ native_environment() {
     done
     set +a
 }
-# native_services: prints them in the order of their start.
+# native_services: prints the services in the order of their start.
 native_services() {
     local service
     for service in backend $THEATRES policyd varnish nginx locust ${CAMERA_SERVER:+camera}; do
@@ -40,7 +40,7 @@ stack_runs() { supervisorctl status "$1" 2>/dev/null | grep -q RUNNING; }
 stack_exists() { stack_running; }
 stack_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && supervisorctl pid >/dev/null 2>&1; }
 
-# The distribution packages that this machine lacks for native mode.
+# missing_native_packages: prints the distribution packages that this machine lacks for native mode.
 missing_native_packages() {
     has nginx || echo nginx
     [ -e /usr/lib/nginx/modules/ngx_http_js_module.so ] || echo libnginx-mod-http-js # for an application of your own
@@ -50,7 +50,7 @@ missing_native_packages() {
     python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
 }
 
-# Speech synthesis is optional: without it avatars are silent.
+# missing_voice_packages: prints those that it lacks for speech synthesis, which is optional: without it avatars are silent.
 missing_voice_packages() {
     has espeak-ng || echo espeak-ng
     has lame || echo lame
@@ -107,7 +107,7 @@ stack_up() {
     wait
 }
 
-# The services' part of supervisord.conf.
+# native_programs: prints the services' part of supervisord.conf.
 native_programs() {
     local service
     for service in $(native_services); do
@@ -124,7 +124,7 @@ END
     done
 }
 
-# The containers' health checks, for processes.
+# native_health SERVICE: checks a process as the health check of its container does.
 native_health() {
     case $1 in
     camera) PYTHONPATH=backend/src .venv/bin/python -m upstage.camera check ;;
@@ -150,7 +150,7 @@ wait_for_native_health() {
 
 stack_down() {
     stack_running || return 0
-    supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops one after another
+    supervisorctl stop all >/dev/null || true # all at once; shutdown alone stops them one after another
     supervisorctl shutdown >/dev/null
     for _ in {1..100}; do
         [ -S "$NATIVE_RUN/supervisor.sock" ] || return 0
@@ -169,9 +169,9 @@ stack_status() {
     return $code
 }
 stack_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
-# The ports of this machine that the stack has.
+# stack_ports: prints the ports of this machine that the stack has.
 stack_ports() { if stack_running; then cat "$NATIVE_RUN/ports"; fi; }
-# stack_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+# stack_upstage SERVICE ARGUMENTS: runs the command line of the backend or of a theatre.
 stack_upstage() { sh native/run.sh "$@"; }
 stack_aside() { stack_upstage "$@"; }
 stack_stop() { supervisorctl stop "$1" || true; } # one that has failed does not run
@@ -185,7 +185,8 @@ stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE -H "$(purge_hea
 stack_paths() { realpath "$1"; }
 stack_varnishes() { echo varnish; }
 native_varnishtest() { (cd "$1" && TMPDIR=$PWD varnishtest -k -j 2 -t 24 "${@:2}" 2>&1 | grep "^# .* TEST "); }
-# A new process id is as good a sign of a restart as a start time. (status fails if a process is stopped.)
+# native_started: prints the services that run, each with its process id: a new one is as good a sign of a restart as a start time.
+# (status fails if a process is stopped.)
 native_started() { { supervisorctl status || true; } | awk '$2 == "RUNNING" { print $1, $4 }'; }
 native_nginx_loaded() { PATH=$PWD/native/bin:$PATH sh nginx/loaded.sh; }
 stack_reload() {

@@ -6,7 +6,7 @@ service=$1
 shift
 [ $# -gt 0 ] || set -- serve
 
-# backend NAME ADDRESS COMMAND...: an UpStage server with sockets and an address of its own.
+# backend NAME ADDRESS COMMAND...: runs a command of an UpStage server with sockets and an address of its own.
 backend() {
     export PYTHONPATH=backend/src UPSTAGE_SOCKETS="$SOCKETS/$1/upstage" \
         UPSTAGE_WEB_ENDPOINT="tcp:8081:interface=$2" UPSTAGE_METRICS_ENDPOINT="tcp:9110:interface=$2" \

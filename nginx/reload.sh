@@ -12,7 +12,7 @@ if [ "$new" = "$(cat "$PREFIX/loaded")" ]; then
     exit # `make reload` after a change of the VCL only
 fi
 
-# workers TITLE: the worker processes with these words in their title, by number.
+# workers TITLE: prints the numbers of the worker processes with these words in their title.
 workers() {
     for process in /proc/[0-9]*; do
         if grep -qs "^PPid:[[:space:]]*$master\$" "$process/status" && grep -qs "$1" "$process/cmdline"; then

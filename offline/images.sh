@@ -21,9 +21,9 @@ choose_images() {
     if [ -z "${NGINX_IMAGE:-}${VARNISH_IMAGE:-}${PYTHON_IMAGE:-}${LOCUST_IMAGE:-}${PROMETHEUS_IMAGE:-}" ] && override_is_ours; then rm $override .run/$override; fi
 }
 
-# The images of the Compose files in use, and the one that ours are built on.
+# images_in_use: prints the images of the Compose files in use, and the one that ours are built on.
 images_in_use() { { docker compose config --images && python_image; } | sort -u; }
-# Those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
+# base_images: prints those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
     images_in_use | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
 }
@@ -32,7 +32,8 @@ registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # --- Building
 
-# Each image carries a checksum of what it is made from; an image whose checksum is still right is not built again.
+# ensure_offline_images: builds the images. A label of each is a checksum of what it is made from: one whose checksum is still right is
+# not built again.
 ensure_offline_images() {
     local target content targets=(nginx varnish python)
     if ! is_other_machine; then targets+=(locust); fi

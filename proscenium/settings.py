@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 REPO = Path(__file__).resolve().parent.parent
 PAGE = "nginx/sites/error_page.html"
+CHECK = "nginx/scripts/check.sh"
+FROM_SETTINGS = "# Written from settings.toml by `make settings`.\n"
 CACHING_RULES = {  # the tables of docs/caching-rules.md, and their columns
     "path": ("rule", "folders", "endings"),
     "condition": ("request", "status", "why"),
@@ -21,28 +23,6 @@ IN_VCL = {  # the variables in nginx's error page, and their names in Varnish
     "$status": "resp.status",
     "$trace_id": "req.http.X-Request-Id",
 }
-CHECK = """\
-# Written from settings.toml by `make settings`.
-
-# check MEANING PATTERN NAME=DEFAULT...: each is empty, which means its default, or one line that matches
-# the extended regular expression.
-newline='
-'
-check() {
-    meaning=$1 pattern=$2
-    shift 2
-    for setting; do
-        name=${setting%%=*} && eval "value=\\${$name:-}"
-        case $value in
-        '') export "${setting?}" && continue ;;
-        *"$newline"*) value=${value%%"$newline"*}… ;;
-        *) ! printf '%s' "$value" | grep -Eqxe "$pattern" || continue ;;
-        esac
-        case $name in *_PASSWORD) value=… ;; esac
-        die "$name must be $meaning, not '$value'"
-    done
-}
-"""
 
 
 class Kind(NamedTuple):
@@ -128,7 +108,7 @@ def checks(reader: str, indent: str = "") -> str:
 
 def server_table(reader: str) -> str:
     """Return the shell file with the defaults and checks for nginx or Varnish."""
-    return f"# shellcheck shell=sh disable=SC2154  # eval assigns value\n{CHECK}\n{checks(reader)}"
+    return f"# shellcheck shell=sh\n{FROM_SETTINGS}\n{checks(reader)}"
 
 
 def commands_table() -> str:
@@ -141,8 +121,8 @@ def commands_table() -> str:
     labels = {name: TOPOLOGIES[name]["label"] for name in COMPARISON}
     sites = [f"{label[0].lower() + label[1:]:20} http://{name}.localhost" for name, label in labels.items()]
     return (
-        "# shellcheck shell=bash disable=SC2034,SC2154  # used by other scripts; eval assigns value\n"
-        + CHECK
+        "# shellcheck shell=bash disable=SC2034  # used by other scripts\n"
+        + FROM_SETTINGS
         + "\n# The settings of a user, and those of them that the scripts of nginx and of Varnish check.\n"
         + array("settings", [each.name for each in FOR_USERS])
         + array("nginx_settings", [each.name for each in FOR_USERS if each.read_by("nginx")])
@@ -276,6 +256,7 @@ def files() -> dict[str, str]:
         "bin/lib/table.sh": commands_table(),
         "nginx/scripts/table.sh": server_table("nginx"),
         "nginx/settings.md": page_of_settings("nginx", "nginx"),
+        "varnish/check.sh": f"# Written from {CHECK} by `make settings`.\n" + (REPO / CHECK).read_text(),
         "varnish/page.vcl": page(),
         "varnish/table.sh": server_table("varnish"),
         "varnish/settings.md": page_of_settings("varnish", "Varnish"),

@@ -1,6 +1,5 @@
 """A copy of the checkout on a machine that has nothing but the basics, and its commands."""
 
-import json
 import os
 import shlex
 import shutil
@@ -107,11 +106,6 @@ def functions(
 def compose_file(copy: Path, **settings: str) -> str:
     """Return the COMPOSE_FILE that the commands give to Compose."""
     return functions(copy, "echo $COMPOSE_FILE", **settings).stdout.strip()
-
-
-# What `docker compose config --format json` may print.
-BACKEND = {"build": {"args": {"PYTHON_IMAGE": "python:3"}}}
-CONFIG = json.dumps({"services": {"nginx": {"image": "nginx:1"}, "backend": BACKEND}}, indent=2)
 
 
 def program(path: Path, text: str) -> None:

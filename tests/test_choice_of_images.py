@@ -2,17 +2,14 @@
 
 from pathlib import Path
 
-from tests.bare import CONFIG, functions
+from tests.bare import functions
 
 REGISTRY = """#!/bin/sh
 # An engine. The file `registry` says whether a registry answers; an image's label is in the file of its name.
 for last; do :; done
 case "$*" in
 "compose config --images") echo "${NGINX_IMAGE:-nginx:1}" ;;
-*config*) sed "s|nginx:1|${NGINX_IMAGE:-nginx:1}|; s|python:3|${PYTHON_IMAGE:-python:3}|" <<'END'
-CONFIG
-END
-;;
+"compose -f - config --images") echo "${PYTHON_IMAGE:-python:3}" ;;
 "image inspect proscenium/"*) ;;
 "image inspect -f {{.RootFS.Layers}}"*) echo base ;;
 "image inspect -f"*) cat "built-${last##*/}" ;;
@@ -28,7 +25,7 @@ def choose_images(bare: Path, **images: str) -> str:
 
 def install_registry(bare: Path) -> None:
     docker = bare.parent / "bin" / "docker"
-    docker.write_text(REGISTRY.replace("CONFIG", CONFIG))
+    docker.write_text(REGISTRY)
     docker.chmod(0o755)
 
 

@@ -82,9 +82,9 @@ SAMPLES = {
 }
 # What checks the settings of each reader; "": those that neither of them reads.
 CHECKS = {
-    "": ("bash", ". bin/lib/table.sh && check_others"),
-    "nginx": ("sh", ". nginx/scripts/table.sh"),
-    "varnish": ("sh", ". varnish/table.sh"),
+    "": ("bash", ". nginx/scripts/check.sh && . bin/lib/table.sh && check_others"),
+    "nginx": ("sh", ". nginx/scripts/check.sh && . nginx/scripts/table.sh"),
+    "varnish": ("sh", ". varnish/check.sh && . varnish/table.sh"),
 }
 USED = {  # a setting of each reader and kind
     (reader, each.kind): each.name for reader in CHECKS for each in SETTINGS if each.read_by(reader)

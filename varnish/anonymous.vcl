@@ -3,8 +3,8 @@
 #
 # An *anonymous* client has neither a cookie nor a password. (The script of a stage sets the cookie `upstage_seen=1`, the
 # same for every visitor; an application that a visitor signs in to sets its own.) Copies are for everyone. Of the fetches that
-# anonymous clients cause, UpStage has only ANONYMOUS_FETCHES in progress at a time; the others wait there, each address in its
-# turn, and get a 503 after 0.8 s (backend/src/upstage/net/lane.py). Varnish then asks once more (upstage_page.vcl). So an
+# anonymous clients cause, UpStage has only ANONYMOUS_FETCHES in progress at a time; the others wait in UpStage, each address in
+# its turn, and get a 503 after 0.8 s (backend/src/upstage/net/lane.py). Varnish then asks once more (upstage_page.vcl). So an
 # identified client gets a page that is in no cache as fast as if there were no crawlers, and a newcomer as fast as if each
 # address asked for one page.
 

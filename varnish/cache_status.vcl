@@ -43,7 +43,7 @@ sub vcl_pass {
     }
 }
 
-# These notes are not for the backend. (X-Media is sent: vcl_backend_response can read only the headers that were.)
+# These notes are not for the backend. (X-Media is sent: vcl_backend_response can read only the headers that were sent.)
 sub vcl_backend_fetch {
     unset bereq.http.X-Outcome;
     unset bereq.http.Cache-Status;
@@ -97,6 +97,6 @@ sub write_report {
     unset resp.http.Server;
     unset resp.http.Via;
     unset resp.http.X-Varnish;
-    unset resp.http.X-Vinyl;        # the same, from Vinyl Cache
+    unset resp.http.X-Vinyl;        # Vinyl Cache's name for X-Varnish
     unset resp.http.X-Powered-By;
 }

@@ -24,7 +24,8 @@ sub vcl_recv {
     }
 }
 
-# Not in the article: the backend purges replaced pictures, clients cannot purge, an old copy or our own page replaces an error.
+# Not in the article: the backend purges replaced pictures, clients cannot purge, and an old copy or our own page replaces an
+# error.
 include "starter/varnish/purge.vcl";
 include "reject.vcl";
 include "pages.vcl";

@@ -5,7 +5,8 @@
 # example, passes requests with a cookie); they add to its hooks: vcl_req_cookie, vcl_beresp_control ...
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-built-in-subs.html
 #
-# README.md lists the rules with the test of each.
+# tests/rules.txt lists the rules, each with the requests that test it. (Rules that need several clients, an expired copy
+# or the log are VTCs in tests/.)
 
 vcl 4.1;
 

@@ -1,6 +1,6 @@
 # Gives each request one spelling, so that one object serves it.
 
-include "starter/varnish/analytics.vcl"; # the starter's list of what only scripts in the browser read
+include "starter/varnish/analytics.vcl"; # the starter's list of arguments and cookies that only scripts in the browser read
 
 sub vcl_recv {
     # A restarted request (stale.vcl) is already normalised.

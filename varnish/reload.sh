@@ -4,10 +4,11 @@
 set -eu
 . "$(dirname "$0")/settings.sh"
 
-# https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
+# cli COMMAND...: sends varnishd a command. https://varnish-cache.org/docs/7.1/reference/varnish-cli.html
 cli() { varnishadm -t 60 -T "$VARNISH_LISTEN_CLI" -S "$secret" "$@"; }
 
-# load NAME FILE: varnishd says which line of the file is wrong, but not that there is no room for what it compiles.
+# load NAME FILE: loads the file under this name. varnishd says which line of it is wrong, but not that there is no room for what it
+# compiles.
 load() {
     cli vcl.load "$1" "$2" && return
     room=$(df -Pk "$VARNISH_WORKDIR" | awk 'END { print $4 }')

@@ -9,6 +9,7 @@ die() {
 folder=$(cd "$(dirname "$0")" && pwd)
 starter=${folder%/*}/starter # the VCL includes files of it
 
+. "$folder/check.sh"
 . "$folder/table.sh"
 . "$folder/addresses.sh"
 # shellcheck source=starter/varnish/files.sh
@@ -23,8 +24,8 @@ classic=classic_$stamp
 app=app_$stamp
 default=default_$stamp
 
-# in_vcl ADDRESS: Varnish looks a host name up once, when the VCL is loaded; a path stays valid when the backend's container
-# comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
+# in_vcl ADDRESS: prints the address as VCL. Varnish looks a host name up once, when the VCL is loaded; a path stays valid when the
+# backend's container comes back at another address. https://varnish-cache.org/docs/7.1/reference/vcl-backend.html
 in_vcl() {
     case $1 in
     unix:*) echo ".path = \"${1#unix:}\";" ;;
@@ -32,7 +33,7 @@ in_vcl() {
     esac
 }
 
-# declare_upstage: the stack's own.
+# declare_upstage: prints the stack's own backend.
 declare_upstage() {
     cat <<END
 backend upstage {
@@ -43,14 +44,14 @@ backend upstage {
 END
 }
 
-# declare_theatre NAME: its backend, and the rule that chooses it.
+# declare_theatre NAME: prints its backend, and the rule that chooses it.
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
 }
 
-# declare_app: the application, its health check if it has one, and which copies it may purge. It may take as long as it likes to
-# answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
+# declare_app: prints the application's backend, its health check if it has one, and which copies it may purge. It may take as long
+# as it likes to answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
 declare_app() {
     address=${APP_ADDRESS:-$(echo "${APP#http://}" | sed 's|/$||; /:/!s/$/:80/')}
     cat <<END
@@ -73,8 +74,8 @@ sub vcl_recv {
 END
 }
 
-# own_names: an expression for what this machine and the application are called. Any name without a dot is of this machine or its
-# network.
+# own_names: prints an expression for what this machine and the application are called. Any name without a dot is of this machine
+# or its network.
 own_names() {
     {
         printf '%s\n' '[0-9a-z_-]+' '.+[.]localhost' 'host[.]docker[.]internal' '[0-9.]+' '\[[0-9a-f:.]+\]'
@@ -82,7 +83,7 @@ own_names() {
     } | paste -s -d '|' -
 }
 
-# write_vcl: the files that differ from one deployment to another. vcl_path names their folder first.
+# write_vcl: writes the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
     declare_upstage >"$VARNISH_GENERATED/backends.vcl"

@@ -1,24 +1,5 @@
-# shellcheck shell=sh disable=SC2154  # eval assigns value
+# shellcheck shell=sh
 # Written from settings.toml by `make settings`.
-
-# check MEANING PATTERN NAME=DEFAULT...: each is empty, which means its default, or one line that matches
-# the extended regular expression.
-newline='
-'
-check() {
-    meaning=$1 pattern=$2
-    shift 2
-    for setting; do
-        name=${setting%%=*} && eval "value=\${$name:-}"
-        case $value in
-        '') export "${setting?}" && continue ;;
-        *"$newline"*) value=${value%%"$newline"*}… ;;
-        *) ! printf '%s' "$value" | grep -Eqxe "$pattern" || continue ;;
-        esac
-        case $name in *_PASSWORD) value=… ;; esac
-        die "$name must be $meaning, not '$value'"
-    done
-}
 
 check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' APP_ADDRESS=
 check 'sockets or tcp' 'sockets|tcp' ADDRESSES=sockets

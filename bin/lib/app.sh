@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # Your own application (extras/app/README.md): chooses its Compose files.
 
-# app_is_a_service: Compose gives a service a name without a dot; everything else is reached from this machine's own network.
+# app_is_a_service: succeeds if APP is a service of Compose, which has a name without a dot; everything else is reached from this
+# machine's own network.
 app_is_a_service() {
     local host=${APP#*://}
     host=${host%%:*}
     [[ $host != *.* && $host != localhost ]]
 }
 
-# app_files: the Compose files to add to extras/app/compose.yaml.
+# app_files: prints the Compose files to add to extras/app/compose.yaml.
 app_files() {
     local part
     app_is_a_service || echo extras/app/host.yaml
@@ -46,8 +47,8 @@ check_app() {
     fi
 }
 
-# compare_app: the application alone, behind nginx, and behind nginx and Varnish, under the same load; then why requests
-# reached it (logs/reached.py). `compare_run` has Locust's options.
+# compare_app: compares the application alone, behind nginx, and behind nginx and Varnish, under the same load; then says why
+# requests reached it (logs/reached.py). `compare_run` has Locust's options.
 compare_app() {
     local report=$state/compare paths code=0
     [ -n "$APP" ] || die "PATHS is for an application of your own: APP says where it is (docs/your-application.md)."

@@ -8,6 +8,7 @@ cd "${BASH_SOURCE[0]%/*}/../.."
 
 . bin/lib/terminal.sh
 . bin/lib/environment.sh
+. nginx/scripts/check.sh
 . bin/lib/table.sh
 load_env
 # Compose's own setting for another separator of COMPOSE_FILE.
@@ -33,7 +34,7 @@ if [ -d .run/wheels ]; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/.run/wheel
 require_engine() { [[ $(docker ps 2>&1 >/dev/null) != *"permission denied"* ]] || die "$engine_denied"; }
 engine_denied="This user may not use the container engine: it is not in the group docker. Type: sudo usermod -aG docker $(id -un), and sign in again"
 
-# active_server: the service with the newest data, where all users are: the backend, or the mirror (extras/mirror).
+# active_server: prints the service with the newest data, where all users are: the backend, or the mirror (extras/mirror).
 active_server() { if [ -e "$mirror_is_active" ]; then echo mirror; else echo backend; fi; }
 
 . bin/lib/theatres.sh
@@ -55,7 +56,7 @@ locust_changed_since() {
     [ -n "$(find loadtest \( -name tests -o -name examples \) -prune -o \( -name '*.py' -o -name '*.conf' -o -name '*.toml' \) -newermt "$1" -print -quit)" ]
 }
 
-# Says why Locust is not restarted: it would stop, and could not start again.
+# refuse_locust: says why Locust is not restarted, and fails: it would stop, and could not start again.
 refuse_locust() {
     echo "Locust goes on with its old files: the lines above say what is wrong." >&2
     return 1

@@ -4,13 +4,16 @@
 . bin/lib/build.sh
 
 ours=(docker ps --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False)
-# container_ids [SERVICE [OPTION]]: the running containers of this project, or of a service; --all: stopped ones too.
+# container_ids [SERVICE [OPTION]]: prints the ids of the running containers of this project, or of a service; --all: stopped ones,
+# too.
 container_ids() { "${ours[@]}" -q ${2:-} ${1:+--filter "label=com.docker.compose.service=$1"}; }
-# containers_services [OPTION]: the services that run, one per line; --all: that have a container.
+# containers_services [OPTION]: prints the services that run, one per line; --all: that have a container.
 containers_services() { "${ours[@]}" ${1:-} --format '{{.Label "com.docker.compose.service"}}' 2>/dev/null || true; }
-# stack_varnishes [OPTION]: the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a container.
+# stack_varnishes [OPTION]: prints the Varnishes that run, one per line: one service, or several (extras/ring); --all: that have a
+# container.
 stack_varnishes() { containers_services "${1:---filter=status=running}" | grep -xE 'varnish(-[0-9]+)?' | sort; }
-# container_exec SERVICE COMMAND...: in half the time of `docker compose exec`, which reads all its files first.
+# container_exec SERVICE COMMAND...: runs the command in the service's container, in half the time of `docker compose exec`, which
+# reads all its files first.
 container_exec() {
     local id
     id=$(container_ids "$1" | head -n 1)
@@ -43,8 +46,8 @@ stack_up() {
     if [ -n "$running" ]; then quietly "reload-$COMPOSE_PROJECT_NAME" stack_reload; fi
 }
 
-# renew_behind_nginx HASHES: if Compose would make nginx anew, the others first: until they are healthy, the old one answers, with
-# its 503 page at worst. (Compose would end it first, and start it last.)
+# renew_behind_nginx HASHES: renews the other services first if Compose would make nginx anew: until they are healthy, the old
+# nginx answers, with its 503 page at worst. (Compose would end it first, and start it last.)
 renew_behind_nginx() {
     local others made
     made=$(docker inspect -f '{{index .Config.Labels "com.docker.compose.config-hash"}}' "$(container_ids nginx | head -n 1)") || return 0
@@ -56,10 +59,10 @@ renew_behind_nginx() {
         say "Not all of it is healthy yet."
 }
 
-# replace_upstage SERVICE HASH: if Compose would make the container anew, because that is no longer the hash of its settings or its image
-# has been built again, starts the new one beside the old one, and ends the old one when
-# the new one has started and waits for the data: so visitors wait for the change alone, not for a container and for Python. If the
-# new one cannot start, the old one goes on.
+# replace_upstage SERVICE HASH: replaces the container if Compose would make it anew, because HASH is no longer that of its settings
+# or its image has been built again. Starts the new one beside the old one, and ends the old one when the new one has started and
+# waits for the data: so visitors wait for the change alone, not for a container and for Python. If the new one cannot start, the
+# old one goes on.
 replace_upstage() {
     local service=$1 old new made image log='' started='"event": "(waits for the data|ready)"' beside=(up -d --no-deps --no-recreate --scale "$1=2" "$1")
     old=$(container_ids "$service" --filter=status=running)
@@ -87,7 +90,8 @@ replace_upstage() {
     docker stop "$old" >/dev/null
     docker rm "$old" >/dev/null
 }
-# Another version of this checkout may have made a volume with other options. Compose leaves it: to make it again removes its data.
+# name_outdated_volumes: says which volumes another version of this checkout has made with other options. Compose leaves them:
+# making them again removes their data.
 name_outdated_volumes() {
     local names
     names=$(sed -n "s/.*Volume \"\([^\"]*\)\" exists but doesn't match.*/\1/p" ".run/logs/up-$COMPOSE_PROJECT_NAME.log" | sort -u | xargs)
@@ -117,7 +121,8 @@ say_why_unhealthy() {
     die "${failed[*]} did not become healthy.$reasons"
 }
 
-# Extras and theatres that are no longer chosen may have left networks and volumes, which no file in use names.
+# stack_down [OPTION...]: removes the containers and networks; stack_clean: the volumes, too. Extras and theatres that are no longer
+# chosen may have left some that no file in use names.
 stack_down() {
     quietly "down-$COMPOSE_PROJECT_NAME" docker compose down --remove-orphans "$@"
     left network | xargs -r docker network rm >/dev/null
@@ -128,7 +133,7 @@ stack_clean() {
 }
 left() { docker "$1" ls -q --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" 2>/dev/null || true; }
 stack_volumes() { left volume; }
-# is_left_out SERVICE: it has no container by choice (scale: 0).
+# is_left_out SERVICE: succeeds if the service has no container by choice (scale: 0).
 is_left_out() {
     case $1 in
     backend | mirror) [ "$1" != "$(active_server)" ] || without upstage ;;
@@ -136,7 +141,8 @@ is_left_out() {
     *) false ;;
     esac
 }
-# Also the services that have ended, and those that are missing.
+# stack_status: lists the services, also those that have ended; fails if one is missing or does not run as it should, and says what
+# to type.
 stack_status() {
     local wrong code=0
     docker compose ps -a --format 'table {{.Service}}\t{{.Status}}\t{{.Ports}}'
@@ -162,10 +168,10 @@ stack_status() {
 }
 stack_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0.0.1:8443; }
 stack_logs() { docker compose logs --follow --tail 50; }
-# stack_upstage SERVICE ARGUMENTS: the command line of the backend or of a theatre.
+# stack_upstage SERVICE ARGUMENTS: runs the command line of the backend or of a theatre.
 stack_upstage() { container_exec "$1" upstage "${@:2}"; }
-# stack_aside SERVICE ARGUMENTS: the same on the data of one that may be stopped, in a container beside it. (`docker compose run`
-# could ask about a volume, and take what it is given for the answer.)
+# stack_aside SERVICE ARGUMENTS: runs the same on the data of a service that may be stopped, in a container beside it. (`docker
+# compose run` could ask about a volume, and take what it is given for the answer.)
 stack_aside() {
     local id
     id=$(container_ids "$1" --all | head -n 1)
@@ -188,7 +194,7 @@ stack_start() {
     die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"
 }
 stack_locust_account() { container_exec locust python web_password.py; }
-# The ports of this machine that the stack has.
+# stack_ports: prints the ports of this machine that the stack has.
 stack_ports() {
     container_ids 2>/dev/null |
         xargs -r docker inspect -f '{{range .NetworkSettings.Ports}}{{range .}}{{println .HostPort}}{{end}}{{end}}
@@ -198,7 +204,7 @@ stack_ports() {
 stack_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
 stack_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }
 stack_running() { stack_runs nginx; }
-# stack_locust FOLDER OPTION...: a second Locust in the container of the first. A pipe brings its report out:
+# stack_locust FOLDER OPTION...: runs a second Locust in the container of the first. A pipe brings its report out:
 # `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
 stack_locust() {
     local code=0 terminal=-T
@@ -209,8 +215,8 @@ stack_locust() {
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }
-# stack_purge PATH [--tag TAG | --all]: for a stack without UpStage, whose command purges otherwise, and for all copies: asks each
-# Varnish in its container.
+# stack_purge PATH [--tag TAG | --all]: asks each Varnish, in its container, to purge: for a stack without UpStage, whose command
+# purges otherwise, and for all copies.
 stack_purge() {
     local varnish
     for varnish in $(stack_varnishes); do
@@ -226,7 +232,7 @@ stack_paths() {
     echo /tmp/paths
 }
 stack_reload() { reload_servers 2>&1 | name_own_files && restart_changed_locust; }
-# Both or neither: a mistake in nginx's files is found before Varnish changes.
+# reload_servers: reloads Varnish and nginx, both or neither: a mistake in nginx's files is found before Varnish changes.
 reload_servers() {
     local varnish
     container_exec nginx sh /etc/nginx/proscenium/reload.sh test || return
@@ -235,7 +241,7 @@ reload_servers() {
     done
     container_exec nginx sh /etc/nginx/proscenium/reload.sh
 }
-# name_own_files: a server's messages, with the files as they are here.
+# name_own_files: prints a server's messages, with the files' names as they are here.
 name_own_files() {
     local line file
     while IFS= read -r line; do
@@ -250,7 +256,8 @@ name_own_files() {
         say "$line"
     done
 }
-# Locust reads its files once: if one has changed, it restarts, and so do its workers, which need the same classes.
+# restart_changed_locust: restarts Locust, which reads its files once, if one has changed, and its workers, which need the same
+# classes.
 restart_changed_locust() {
     local ids started
     mapfile -t ids < <(container_ids locust && container_ids locust-worker)

@@ -17,7 +17,7 @@ choose_files() {
     if [ -z "$users_files" ]; then choose_extras; else choose_mirror; fi
     export COMPOSE_FILE
 }
-# choose_mirror: if the mirror is active, it runs whatever EXTRAS says.
+# choose_mirror: adds the mirror's Compose files if the mirror is active: it runs whatever EXTRAS says.
 choose_mirror() {
     if [ -e "$mirror_is_active" ]; then
         chosen extras/mirror/compose.yaml || COMPOSE_FILE+=:extras/mirror/compose.yaml

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Several machines (extras/edge): what `make up` checks and says on each.
 
-# Settings that cannot apply to all machines are refused.
+# check_machines: refuses settings that cannot apply to all machines.
 check_machines() {
     local extra name
     chosen extras/edge/compose.yaml || return 0
@@ -20,15 +20,15 @@ check_machines() {
     done
 }
 
-# machine_ports: the ports that are published on MACHINE for the other machines.
+# machine_ports: prints the ports that are published on MACHINE for the other machines.
 machine_ports() {
     chosen extras/edge/compose.yaml || return 0
     echo 18080 18082 18083
     if ! is_other_machine; then echo 18081 17230; fi
 }
 
-# name_machines: says which machines this one knows, and which of them do not answer or know others. In any order: only which
-# machine is the first has a meaning.
+# name_machines: says which machines this one knows, and which of them do not answer or know others. The order of the others does
+# not matter, only which machine is the first.
 name_machines() {
     local address list ours="$FIRST_MACHINE $OTHER_MACHINES"
     say "    machines             $ours    this one: $MACHINE"

@@ -2,7 +2,7 @@
 # How the stack runs: in containers, or as plain processes (native). Each way is one file with the same commands: stack_up,
 # stack_down, stack_status ...
 
-# use_mode MODE: the commands are those of this way from now on.
+# use_mode MODE: loads the commands for this way of running the stack.
 use_mode() {
     mode=$1
     # shellcheck source=/dev/null  # each is checked by itself
@@ -19,16 +19,16 @@ use_started_mode() {
     started=$(started_mode)
     use_mode "$started"
 }
-# native_answers: the stack of this name runs as plain processes.
+# native_answers: succeeds if the stack of this name runs as plain processes.
 native_answers() (use_mode native && stack_running)
 
-# is_gone FOLDER: succeeds if there is none; it may be below one that this user cannot enter.
+# is_gone FOLDER: succeeds if there is no such folder; fails if it may be below one that this user cannot enter.
 is_gone() {
     local at=$1
     while [[ $at == /* ]] && [ ! -e "$at" ]; do at=${at%/*}; done
     [ "$at" != "$1" ] && [ -x "${at:-/}" ]
 }
-# stack_folder: the checkout from which this engine's stack of our name was started: this one's, if it was here.
+# stack_folder: prints the checkout from which this engine's stack of our name was started: this one's, if it was here.
 stack_folder() {
     local folder other=
     while read -r folder; do
@@ -56,7 +56,7 @@ started_mode() {
     fi
     [ -z "$note" ] || echo "$note"
 }
-# Each exits with a message unless: there is a stack, in `mode`; these services of it run.
+# require_stack: exits with a message unless there is a stack, in `mode`.
 require_stack() {
     if [ -n "$mode" ] && stack_exists; then return; fi
     require_engine
@@ -79,6 +79,7 @@ refuse_on_kubernetes() {
     esac
     die "The stack runs on Kubernetes, in the namespace proscenium$what. Type: kubectl -n proscenium $line"
 }
+# require_running SERVICE...: exits with a message unless there is a stack and these services of it run.
 require_running() {
     local service
     require_stack
@@ -90,7 +91,7 @@ require_running() {
 ask_stack() { STACK_MODE=$mode exec "${python[@]}" -m "$@"; }
 remember_mode() { mkdir -p "$state" && echo "$1" >"$state/mode"; }
 
-# refuse_on_mirror: for faults and lessons, which are about the backend.
+# refuse_on_mirror: fails if the mirror is active; faults and lessons are about the backend.
 refuse_on_mirror() { [ "$(active_server)" = backend ] || die "The mirror is active, and this command is about the backend. Type: make mirror TO=backend"; }
 
 # active_upstage ARGUMENT...: runs `upstage` on the active server.

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# require_writable: `make up` keeps what it chose beside the checkout's files (.run, .venv, compose.override.yaml).
+# require_writable: exits with a message unless this folder is writable: `make up` keeps what it chose beside the checkout's files
+# (.run, .venv, compose.override.yaml).
 require_writable() {
     [ -w . ] || die "make up writes into this folder, and may not: it is read-only, or another user's. Type: cp -r . ~/proscenium"
 }
@@ -10,7 +11,8 @@ require_writable() {
 mounted=(health.sh nginx varnish policyd loadtest labs lessons docs extras starter)
 make_readable="chmod -R a+rX ${mounted[*]}"
 
-# The first folder or configuration file that other users cannot read. Other files, such as a key, may be private.
+# unreadable: prints the first folder or configuration file that other users cannot read. Other files, such as a key, may be
+# private.
 unreadable() {
     find "${mounted[@]}" \( -name '.*' -o -name __pycache__ \) -prune -o \
         \( -type d -o -name '*.conf' -o -name '*.template' -o -name '*.sh' -o -name '*.vcl' -o -name '*.py' -o -name '*.toml' -o -name '*.xml' -o -name '*.md' -o -name '*.html' -o -name '*.svg' \) \

@@ -17,13 +17,13 @@ check_settings() {
     [ -z "${OTLP:-}" ] || chosen extras/observe/compose.yaml || die "OTLP: only EXTRAS=observe sends traces. Type: make up EXTRAS=${EXTRAS:+$EXTRAS,}observe"
 }
 
-# Restrictions of containers only: which files they see, and their memory.
+# check_container_settings: checks what restricts containers only: which files they see, and their memory.
 check_container_settings() {
     if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
     check_storage
 }
 
-# check_values: each setting is empty, or as its kind wants it.
+# check_values: checks that each setting is empty, or as its kind wants it.
 check_values() {
     (
         # Many a shell has a MACHINE of its own.
@@ -34,17 +34,17 @@ check_values() {
     ask varnish/settings.sh : "${varnish_settings[@]}"
 }
 
-# ask SCRIPT COMMANDS NAME...: the script of nginx or Varnish, with these settings and no others, accepts them, and the commands do;
-# else the last line that they print is the reason.
+# ask SCRIPT COMMANDS NAME...: runs the script of nginx or Varnish with these settings and no others, then the commands; exits with
+# the last line that they print if one of them fails.
 ask() {
     local name given=() said
     for name in "${@:3}"; do [ -z "${!name:-}" ] || given+=("$name=${!name}"); done
     said=$(env -i PATH="$PATH" "${given[@]}" sh -c "cd ${1%%/*} && . ./${1#*/} && $2" 2>&1) || die "$(tail -n 1 <<<"$said")"
 }
-# comparison_names_answer: on the published ports; nginx has the rule.
+# comparison_names_answer: succeeds if these names answer on the published ports; nginx has the rule.
 comparison_names_answer() (ask nginx/scripts/settings.sh 'env | grep -qx COMPARISON_NAMES=on' BIND_ADDR COMPARISON_NAMES 2>/dev/null)
 
-# A misspelt name would be ignored silently.
+# name_unknown_settings: says which settings in .env nothing reads: a misspelt name would be ignored silently.
 name_unknown_settings() {
     local name unknown=''
     for name in "${in_env_file[@]}"; do
@@ -66,7 +66,7 @@ check_addresses() {
     esac
 }
 
-# check_local NAME [OR]: the setting is an address in the kernel's table of local ones; an engine elsewhere has others.
+# check_local NAME [OR]: checks that the setting is an address in the kernel's table of local ones; an engine elsewhere has others.
 check_local() {
     [ -n "${DOCKER_HOST:-}" ] || [ ! -r /proc/net/fib_trie ] ||
         awk -v wanted="${!1}" '/host LOCAL/ && last == wanted { found = 1 } { last = $2 } END { exit !found }' /proc/net/fib_trie ||
@@ -86,7 +86,8 @@ check_certificate() {
     if has openssl; then ask nginx/scripts/settings.sh 'cd .. && choose_certificate' TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY; fi
 }
 
-# nginx's container has only TLS_FOLDER, and nginx does not run as root there.
+# check_mounted_certificate: checks that nginx can read certificate and key: its container has only TLS_FOLDER, and nginx does not
+# run as root there.
 check_mounted_certificate() {
     local folder name file
     folder=$(readlink -f "$TLS_FOLDER")
@@ -99,8 +100,8 @@ check_mounted_certificate() {
     done
 }
 
-# compose.yaml has the sum: a small object takes twice its size in memory, and Varnish itself 256 MB. A file
-# in /tmp is memory, too.
+# check_storage: refuses a VARNISH_STORAGE that does not fit into VARNISH_MEMORY. compose.yaml has the sum: malloc storage takes
+# twice its size if all objects are small, a file in /tmp is memory, too, and Varnish itself takes 256 MB.
 check_storage() {
     local storage=${VARNISH_STORAGE:-malloc,128m} limit=${VARNISH_MEMORY:-512m} size folder
     size=$(($(bytes "${storage##*,}") / 1048576))
@@ -114,7 +115,7 @@ check_storage() {
     [ $((size * 1048576)) -le "$(bytes "$limit")" ] ||
         die "VARNISH_STORAGE=$storage needs more than Varnish's container may have: set VARNISH_MEMORY=${size}m, or a smaller storage"
 }
-# user_mounts FOLDER: one of the Compose files in use besides ours mounts something there.
+# user_mounts FOLDER: succeeds if one of the Compose files in use besides ours mounts something there.
 user_mounts() {
     local files file
     IFS=: read -ra files <<<"$COMPOSE_FILE"

@@ -1,24 +1,5 @@
-# shellcheck shell=bash disable=SC2034,SC2154  # used by other scripts; eval assigns value
+# shellcheck shell=bash disable=SC2034  # used by other scripts
 # Written from settings.toml by `make settings`.
-
-# check MEANING PATTERN NAME=DEFAULT...: each is empty, which means its default, or one line that matches
-# the extended regular expression.
-newline='
-'
-check() {
-    meaning=$1 pattern=$2
-    shift 2
-    for setting; do
-        name=${setting%%=*} && eval "value=\${$name:-}"
-        case $value in
-        '') export "${setting?}" && continue ;;
-        *"$newline"*) value=${value%%"$newline"*}… ;;
-        *) ! printf '%s' "$value" | grep -Eqxe "$pattern" || continue ;;
-        esac
-        case $name in *_PASSWORD) value=… ;; esac
-        die "$name must be $meaning, not '$value'"
-    done
-}
 
 # The settings of a user, and those of them that the scripts of nginx and of Varnish check.
 settings=(BIND_ADDR HTTP_PORT HTTPS_PORT SERVER_NAMES TLS_FOLDER TLS_CERTIFICATE TLS_CERTIFICATE_KEY EXTRAS APP VARNISH_STORAGE

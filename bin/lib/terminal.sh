@@ -10,8 +10,8 @@ die() {
     exit "${die_status:-1}"
 }
 
-# For `trap`. interrupted SENTENCE: after Ctrl-C says what is there now, or what to type. (The program that ran has got the signal,
-# too.)
+# interrupted SENTENCE: says after Ctrl-C what is there now, or what to type, and exits; for `trap`. (The program that ran has got
+# the signal, too.)
 interrupted() {
     trap '' INT TERM
     die_status=130 die "Interrupted. $*"

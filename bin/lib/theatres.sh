@@ -12,7 +12,8 @@ check_theatres
 
 theatres_folder=$state/theatres
 
-# The list that the stack was started with, in `mode`: those with a file, unless a plain `docker compose up` started none of them.
+# started_theatres: prints the list that the stack was started with, in `mode`: those with a file, unless a plain `docker compose
+# up` started none of them.
 started_theatres() {
     local file name services='' running=()
     if [ "$mode" = containers ]; then services=$(containers_services --all); fi
@@ -24,8 +25,8 @@ started_theatres() {
     echo "${running[*]}"
 }
 
-# write_theatres: fills the files, in the order of the list, which is that of the ports. One in the user's own COMPOSE_FILE must be
-# named there.
+# write_theatres: writes the theatres' Compose files, in the order of the list, which is that of the ports. If the user has set
+# COMPOSE_FILE, each must be named there.
 write_theatres() {
     local number template text file
     local -A suffix_of=([theatre]="" [ring]=.ring)
@@ -47,10 +48,10 @@ write_theatres() {
     done
     choose_files
 }
-# file_of NUMBER: the path of a theatre's file, without its ending.
+# file_of NUMBER: prints the path of a theatre's file, without its ending.
 file_of() { printf '%s/%02d-%s' "$theatres_folder" $(($1 + 1)) "${theatres[$1]}"; }
 
-# theatre_ports: the stage port of each, as lines of "variable number".
+# theatre_ports: prints the stage port of each, as lines of "variable number".
 theatre_ports() {
     local number
     for number in "${!theatres[@]}"; do echo "THEATRES_SWF_PORT $((THEATRES_SWF_PORT + number))"; done

@@ -16,17 +16,17 @@ TARGET=$host:$port LOCAL=''
 # nginx's resolver does not read /etc/hosts. (localhost has two addresses, and a program may listen on only one of them.)
 known=$(awk -v name="$host" '{ for (i = 2; i <= NF; i++) if ($i == name && $1 !~ /:/) { print $1; exit } }' /etc/hosts)
 TARGET=${known:-$host}:$port
-if [ "$host" = localhost ] || [ "$host" = host.docker.internal ]; then # of this machine, in whose network the relay is
+if [ "$host" = localhost ] || [ "$host" = host.docker.internal ]; then # this machine, in whose network the relay is
     TARGET=local
     LOCAL="upstream local { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
 fi
 # The public certificate authorities, and your own.
 CA=$PREFIX/ca.pem
 cat /etc/ssl/certs/ca-certificates.crt "$here/ca.pem" >"$CA" 2>/dev/null || :
-# nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
+# nginx does not read /etc/resolv.conf. In its `resolver` directive an IPv6 address needs brackets.
 RESOLVERS=$(awk '$1 == "nameserver" && $2 !~ /%/ { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
 RESOLVERS=${RESOLVERS:-127.0.0.1}
-# A purge goes to the first Varnish, whose answer counts, and a copy of it to each of the others. (One that is down loses its
+# A purge goes to the first Varnish, whose response counts, and a copy of it to each of the others. (One that is down loses its
 # copies anyway.)
 PURGE_OTHERS='' OTHERS=''
 for name in ${VARNISHES#* }; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# start.sh FOLDER: leads nginx to this server's media, which it has under that name, and starts the server. The link is in a folder
-# of its own, because that of the sockets is like /tmp: Linux follows no other user's link there.
+# start.sh FOLDER: links to this server's media, which nginx has in FOLDER, and starts the server. The link is in a folder of its
+# own, because the folder of the sockets is like /tmp, in which Linux follows no other user's link.
 set -eu
 mkdir -p /run/upstage/active
 ln -sfn "$1" /run/upstage/active/new

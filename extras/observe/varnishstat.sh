@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the exporter needs of Varnish, whose tools must be of varnishd's own version: its counters, in a file every two seconds,
-# and its records of the requests to trace, in a named pipe. /var/lib/NAME is the folder of the Varnish NAME.
+# Gives the exporter Varnish's counters, in a file every two seconds, and its records of the requests to trace, in a named pipe.
+# (Varnish's tools must be of varnishd's own version.) /var/lib/NAME is the folder of the Varnish NAME.
 #
 #   varnishstat.sh        writes, for ever
 #   varnishstat.sh check  the health check: succeeds if every file is recent

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fills in nginx's configuration and runs nginx.
 set -eu
-# nginx does not read /etc/resolv.conf. An IPv6 address needs brackets there.
+# nginx does not read /etc/resolv.conf. In its `resolver` directive an IPv6 address needs brackets.
 RESOLVERS=$(awk '$1 == "nameserver" { printf "%s ", $2 ~ /:/ ? "[" $2 "]" : $2 }' /etc/resolv.conf)
 export RESOLVERS
 # shellcheck disable=SC2016  # envsubst expands these names

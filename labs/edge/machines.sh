@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # machines.sh up N | on I COMMAND... | client COMMAND... | cut I | plug I | kill I | start I | down
 # Several machines on this one: container engines in network namespaces of their own, joined by a bridge in another. Needs
-# root. The machine's own engine, its docker0 and its rules are not touched. MACHINES_PREFIX=other: others beside them, for another
-# user of this machine.
+# root. The machine's own engine, its docker0 and its rules are not touched. MACHINES_PREFIX=other: a second set of machines, for
+# another user of this one.
 #
 #   10.77.0.11 ...  the machines: `on I` runs a command in the network of machine I, and with its engine
 #   10.77.0.100     a client outside: `client`
@@ -27,8 +27,8 @@ engine() { docker -H "$(socket "$1")" "${@:2}"; }
 
 numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
 
-# plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as that of a machine
-# is: others may remember it for half a minute.
+# plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as a machine's is: other
+# machines may remember it for half a minute.
 plug_in() {
     ip netns add "$prefix-$1"
     ip link add "cable-$1" netns "$prefix-switch" type veth \
@@ -65,7 +65,7 @@ start_engine() {
     return 1
 }
 
-# images: those of the stack, and what they are built from, for which `make up` asks; builds what this machine's engine lacks.
+# images: names the stack's images and their base, for which `make up` asks; builds those that this machine's engine lacks.
 images() (
     cd "$checkout"
     . bin/lib/common.sh
@@ -82,7 +82,7 @@ up() {
     images=$(images)
     down
     mkdir -p "$run"
-    echo '{}' >"$run/engine.json" # not that of the machine's own engine
+    echo '{}' >"$run/engine.json" # not the configuration of the machine's own engine
     ip netns add "$prefix-switch"
     ip -n "$prefix-switch" link add bridge type bridge
     ip -n "$prefix-switch" link set bridge up
@@ -150,7 +150,7 @@ plug) cable "$1" up ;;
 kill) # a power cut: from now on the machine says nothing
     ip -n "$prefix-switch" link delete "cable-$1"
     stop_engine "$1" KILL
-    ip netns delete "$prefix-$1" # its bridges and rules
+    ip netns delete "$prefix-$1" # with its bridges and rules
     ;;
 start)
     plug_in "$1" "$(address "$1")"

@@ -6,7 +6,9 @@ from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Check the requests before and after the change; then how long a 404 is stored, and nothing else."""
+    """Check the learner's requests before and after the change, how long a 404 is stored, and that a redirect
+    is not.
+    """
     asked = lab.requests("/media/")
     before = [request for request in asked if request.outcome == "hit-for-miss"]
     need(len(before) >= 20, "forty")

@@ -61,7 +61,7 @@ async function refresh() {
   const focused = panel.contains(document.activeElement);
   panel.replaceChildren(...fresh.childNodes);
   offerCopies(panel);
-  if (focused) panel.focus(); // what had the focus is gone
+  if (focused) panel.focus(); // the element that had the focus is gone
   announcement.textContent = [".state", ".said"].map((part) => panel.querySelector(part)?.textContent ?? "").join(" ");
   const { word } = page.querySelector(".lesson").dataset; // empty: not known
   document.querySelector(".lesson").dataset.word = word;

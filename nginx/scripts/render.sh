@@ -11,7 +11,7 @@ configuration=$GENERATED_FOLDER/nginx.conf
 
 # --- What the templates need besides the settings.
 
-# server ADDRESS: the `server` of an `upstream` block. nginx would resolve a host name there once, and would not start
+# server ADDRESS: prints the `server` of an `upstream` block. nginx would resolve a host name there once, and would not start
 # if that failed, so an unused socket takes its place; the maps in upstreams/ bypass the block for host names.
 server() {
     case $1 in
@@ -148,10 +148,11 @@ set +a
 # --- The files.
 
 command -v envsubst >/dev/null || die "envsubst is missing: apt-get install gettext-base"
-# nginx's own variables are in lower case, so envsubst leaves them alone.
+# settings: prints the variables that `fill` replaces. nginx's own are in lower case, so envsubst leaves them alone.
 settings() { env | sed -n 's/^\([A-Z][0-9A-Z_]*\)=.*/${\1}/p'; }
 fill() { envsubst "$filled"; }
-# A program for each of a hundred files would take most of a start: one `cp` copies all.
+# write_files: fills the templates, and copies the other files with one `cp`: a program for each of a hundred files would take most
+# of a start.
 write_files() {
     for file in nginx.conf */*.conf */*.template; do
         case $file in # folders of one setting
@@ -204,7 +205,7 @@ for name in $THEATRES; do
     number=$((number + 1))
 done
 
-# fingerprint: a checksum of everything that nginx reads at startup or reload.
+# fingerprint: prints a checksum of everything that nginx reads at startup or reload.
 # (nginx -T prints no script, and not what a script reads.)
 fingerprint() {
     {

@@ -4,6 +4,7 @@
 
 . ../starter/nginx/starting.sh
 . ../starter/nginx/certificate.sh
+. scripts/check.sh
 . scripts/table.sh
 . scripts/addresses.sh
 
@@ -36,8 +37,8 @@ case $VARNISH_ADDRESS in
 }') ;;
 esac
 
-# choose_certificate: the user's, or one that nginx's own container keeps in a volume on /var/tmp. (A new volume takes over the
-# mode of the image's folder, which is writable by all users: nginx does not run as root.)
+# choose_certificate: chooses the user's, or one that nginx's own container keeps in a volume on /var/tmp. (A new volume takes over
+# the mode of the image's folder, which is writable by all users: nginx does not run as root.)
 choose_certificate() {
     if [ "$TLS_CERTIFICATE" ]; then
         own_pair TLS_CERTIFICATE_KEY "$TLS_FOLDER/$TLS_CERTIFICATE" "$TLS_FOLDER/$TLS_CERTIFICATE_KEY"

@@ -2,7 +2,7 @@
 # Functions for THEATRES, the list of further UpStage instances. Sourced by settings.sh, and by bin/lib/common.sh, so
 # that `make up` and nginx accept the same names.
 
-# check_theatres: a name becomes part of a host name, a service, volumes and the paths of sockets.
+# check_theatres: checks the names: each becomes part of a host name, a service, volumes and the paths of sockets.
 check_theatres() (
     set -f # a * must not expand to file names
     seen=' ' count=0
@@ -29,7 +29,7 @@ check_theatres() (
     esac
 )
 
-# theatre_names NAME: its host names: NAME.localhost and those in SERVER_NAMES that begin with NAME.
+# theatre_names NAME: prints its host names: NAME.localhost and those in SERVER_NAMES that begin with NAME.
 theatre_names() (
     set -f
     for server_name in "$1.localhost" $(echo "$SERVER_NAMES" | tr '[:upper:]' '[:lower:]'); do
@@ -37,7 +37,7 @@ theatre_names() (
     done | sort -u
 )
 
-# other_names: SERVER_NAMES without those of theatres.
+# other_names: prints SERVER_NAMES without those of theatres.
 other_names() (
     set -f
     for server_name in $(echo "$SERVER_NAMES" | tr '[:upper:]' '[:lower:]'); do

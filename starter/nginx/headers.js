@@ -1,5 +1,5 @@
-// What no nginx directive can find out about a request's headers: which of them no list of
-// headers.txt has, and the values of those by which copies are kept apart. (`listed` has the lists
+// Two facts about a request's headers that no nginx directive finds out: the first header that no
+// list of headers.txt has, and one value for those that keep copies apart. (`listed` has the lists
 // by lower-case header name: starting.sh writes it, and nginx reads it once, not for each request.)
 // https://nginx.org/en/docs/njs/reference.html
 

@@ -43,7 +43,7 @@ listen() {
     ! ipv6_too "$1" || echo "listen [::]:$*;"
 }
 
-# trust PROXIES PROTOCOL: sets what nginx reads about the proxies whose statements about a client
+# trust PROXIES PROTOCOL: sets nginx's directives for the proxies whose statements about a client
 # are believed. With the PROXY protocol (on) they state its address alone: a header
 # X-Forwarded-Proto would be the client's own.
 trust() {

@@ -3,7 +3,7 @@
 
 backend app {
     .path = "/run/web/app.sock";
-    .first_byte_timeout = 65s; # nginx gives up after 60
+    .first_byte_timeout = 65s; # nginx gives up after 60 s
     .between_bytes_timeout = 65s;
     .max_connections = 150; # each takes two of 400 threads (options); above that: overflow.vcl
 }

@@ -15,7 +15,7 @@ include "client.vcl";      # what a client says about itself
 include "analytics.vcl";   # arguments and cookies that only scripts in the browser read
 include "rules.vcl";       # your own rules, before those below
 include "headers.vcl";     # headers that are in no copy's key
-include "purge.vcl";       # how your application drops what has changed
+include "purge.vcl";       # how your application drops changed pages
 include "normalise.vcl";   # one spelling for one page
 include "cookies.vcl";     # who may get a copy
 include "unavailable.vcl"; # what nginx sends if your application does not answer

@@ -1,7 +1,7 @@
-# A header that browsers do not send by themselves may change what the application answers, and is
-# in no copy's key. nginx names the first one of a request in X-Unusual (../nginx/headers.txt): such
-# a request may be answered by a copy, but what it fetches is for its sender alone. It leaves no
-# copy and no mark, and no other request waits for it.
+# A header that browsers do not send by themselves may change the application's response, and is in
+# no copy's key. nginx names the first one of a request in X-Unusual (../nginx/headers.txt): such a
+# request may be answered by a copy, but a response fetched for it is for its sender alone. It
+# leaves no copy and no mark, and no other request waits for it.
 #
 # Headers by which scripts ask for another form of a page are part of the key: X-Variant has a hash
 # of their values.

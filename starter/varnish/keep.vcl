@@ -1,4 +1,4 @@
-# What is kept, and for how long.
+# Which responses are kept, and for how long.
 
 # A new rule works at once: loading it drops the marks "not kept" that the old rules have left.
 sub vcl_init {
@@ -63,7 +63,7 @@ sub vcl_backend_response {
 # A page of this kind leaves a mark in place of a copy: for a minute its address passes, so that
 # ranges, If-None-Match and the parts of a stream reach the application and the client. If the
 # cookie was the reason, a client without one may still make a copy. An error and a redirect leave
-# none.
+# no mark.
 sub forbid_what_is_not_for_all {
     if (beresp.ttl <= 0s ||
         beresp.http.Set-Cookie ||

@@ -1,4 +1,4 @@
-# Purging: your application drops what has changed.
+# Purging: your application drops changed pages.
 #
 #   PURGE /about                               this page, on every host, with any query
 #   PURGE /about?id=1                          with this query alone
@@ -32,8 +32,8 @@ sub purge_what_is_asked {
     if (local.socket == "purge_network" && "" + client.ip ~ "\.1$") {
         return (synth(405));
     }
-    # A purge would drop the object of one host; a ban drops those of all. It tests the object alone
-    # (obj., not req.), so that Varnish can apply it in the background.
+    # A purge would drop the object of one host; a ban drops the objects of all hosts. It tests the
+    # object alone (obj., not req.), so that Varnish can apply it in the background.
     call name_the_tags;
     if (req.http.X-Tags) {
         set req.http.X-Ban = "obj.http.X-Tags ~ ,(" + req.http.X-Tags + "),";
@@ -124,7 +124,7 @@ sub vcl_deliver {
     unset resp.http.X-Url;
     unset resp.http.X-Path;
     unset resp.http.X-Tags;
-    # Tags are for caches: an nginx may pass them on to one in front of it.
+    # Tags are for caches: an nginx may pass them on to a cache in front of it.
     if (local.socket !~ "^nginx") {
         unset resp.http.X-Cache-Tags;
     }

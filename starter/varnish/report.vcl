@@ -49,7 +49,7 @@ sub vcl_deliver {
     unset resp.http.X-Cache-Tags;
     unset resp.http.Via;
     unset resp.http.X-Varnish;
-    unset resp.http.X-Vinyl; # the same, from Vinyl Cache
+    unset resp.http.X-Vinyl; # Vinyl Cache's name for X-Varnish
 }
 
 sub vcl_builtin_synth {

@@ -12,8 +12,8 @@
 set -euo pipefail
 
 kubernetes=v1.34.2 coredns=v1.12.4 plugins=v1.7.1
-name=proscenium-kubernetes # of the network namespace, and of the control groups
-address=10.79.0.1          # of the node, in that network alone
+name=proscenium-kubernetes # names the network namespace and the control groups
+address=10.79.0.1          # the node's, in that network alone
 here=$(cd "$(dirname "$0")" && pwd)
 work=$here/../../../.run/kubernetes
 node=/run/$name # `work`, as the node sees it: paths of sockets must be short
@@ -25,7 +25,7 @@ skip() {
     exit 77
 }
 
-# --- What the node is made of.
+# --- The parts of the node.
 
 build() (
     versions="$kubernetes $coredns $plugins" log=$work/build.log
@@ -55,7 +55,7 @@ build() (
     echo "$versions" >"$GOBIN/versions"
 )
 
-# go_make COMMAND ARGUMENT...: go COMMAND; what else this machine does comes first.
+# go_make COMMAND ARGUMENT...: runs go COMMAND; all other work of this machine comes first.
 go_make() {
     local of=k8s.io/component-base/version
     nice -n 15 go "$1" -ldflags "-s -w -X $of.gitVersion=$kubernetes -X $of.gitMajor=1 -X $of.gitMinor=${kubernetes:3:2}" "${@:2}"
@@ -74,7 +74,7 @@ up() {
     done
     docker info >/dev/null 2>&1 || skip "no container engine answers."
     build
-    exec 9>>"/run/$name.lock" # the node has it until it ends
+    exec 9>>"/run/$name.lock" # the node holds the lock until it ends
     flock -n 9 || skip "another one is running. To end it: $0 down"
     down
     trap failed EXIT
@@ -158,7 +158,7 @@ inside() {
     echo "A part of the node has ended."
 }
 
-# part PROGRAM ARGUMENT...: starts it, with a log of its own.
+# part PROGRAM ARGUMENT...: starts the program, with a log of its own.
 part() { "$@" >"$1.log" 2>&1 & }
 
 kubectl() {

@@ -6,7 +6,7 @@ import { showTraces } from "./traces.js";
 import { clock, element, link } from "./words.js";
 
 const PERIOD = 2000; // milliseconds from one round to the next: Prometheus scrapes as often
-const POINTS = 150; // in a line
+const POINTS = 150; // points of a line
 
 const parameters = new URLSearchParams(location.search);
 const ranges = [...document.querySelectorAll("[data-minutes]")].map(({ dataset }) => dataset.minutes);
@@ -25,7 +25,7 @@ function say(...lines) {
   if (made.innerHTML !== alerts.innerHTML) alerts.replaceChildren(...made.children);
 }
 
-// What `make break` has broken: nginx serves the state of the fault (nginx/sites/fault.conf). A fault that was repaired is named
+// The fault that `make break` has caused: nginx serves its state (nginx/sites/fault.conf). A fault that was repaired is named
 // for as long as the charts go back.
 async function fault({ start }) {
   const response = await fetch("/.nginx/fault", { signal: AbortSignal.timeout(PATIENCE), cache: "no-store" });
@@ -72,9 +72,9 @@ async function round(panels) {
   const end = Math.floor(now / step) * step;
   try {
     const range = { start: end - chosen.minutes * 60, end, step, silent: await silentSources() };
-    range.fault = await fault(range); // what every chart shades
+    range.fault = await fault(range); // every chart shades it
     const { alerts } = await ask("alerts");
-    if (chosen.dashboard === "stack") await showTraces().catch(console.warn); // before the charts, which lead there
+    if (chosen.dashboard === "stack") await showTraces().catch(console.warn); // before the charts, which link to the traces
     const drawn = await Promise.allSettled(panels.map((panel) => panel.draw(range)));
     showAlerts(alerts, range.fault, panels[0].idle);
     const failed = drawn.find(({ status }) => status === "rejected");

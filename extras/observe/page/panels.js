@@ -6,7 +6,7 @@ import { UNITS, clock, element, link } from "./words.js";
 
 const SERIES = 8; // colours (--series-0 ...) and dashes before they repeat
 const DASHES = [[], [10, 4], [3, 3]]; // of lines: the same as the borders in dashboard.css
-const STATES = { green: "good", orange: "watch", red: "bad", blue: "" }; // a threshold's colour -> the word beside it
+const STATES = { green: "good", orange: "watch", red: "bad", blue: "" }; // the word beside each colour of a threshold
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
 

@@ -1,4 +1,4 @@
-// What the page asks of Prometheus' HTTP API.
+// The page's queries to Prometheus' HTTP API.
 
 export const PATIENCE = 10_000; // milliseconds for a response
 
@@ -39,7 +39,7 @@ export async function slowest(target, { start, end }) {
 
 // The parts of the stack whose figures are missing, as Prometheus or the exporter reports them.
 export const SOURCES = {
-  // a panel's source -> its name, and the jobs and sources that it needs
+  // for each source of a panel, its name, and the jobs and sources that it needs
   upstage: ["UpStage", "backend"],
   locust: ["Locust", "locust"],
   exporter: ["The exporter", "exporter"],

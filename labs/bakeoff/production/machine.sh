@@ -3,7 +3,7 @@
 # new processes.
 #
 #   machine.sh apache    Apache, with PHP inside
-#   machine.sh nginx     nginx, with PHP-FPM: what the two domains got
+#   machine.sh nginx     nginx, with PHP-FPM, as the two domains had it
 #   machine.sh front     nginx in front of that Apache
 set -eu
 

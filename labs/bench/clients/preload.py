@@ -11,8 +11,8 @@ Each visitor loads the page and all its files over six connections, through its 
 visitors are in other processes, with a lower priority: they must not delay the speakers.
 
 Reports, for each visitor, the milliseconds until the last byte or null, and the bytes; the failures; the
-seconds from the beginning to the end of the last visitor; the milliseconds of each line; the CPU seconds of
-the busiest process.
+seconds until the last visitor has finished; the milliseconds of each line; the CPU seconds of the busiest
+process.
 """
 
 import asyncio

@@ -51,7 +51,9 @@ class Pictures:
             raise Rejected(f"one picture in {MIN_INTERVAL} s is enough")
 
     def take(self, player: Player, name: str, data: bytes) -> None:
-        """Store a picture atomically; raise Rejected."""
+        """Store a picture atomically. Raise Rejected if it is not a complete JPEG, is too large, or cannot be
+        stored.
+        """
         if not is_jpeg(data):
             raise Rejected("this is not a complete JPEG")
         try:

@@ -80,7 +80,9 @@ def welcome_page(pages: Pages) -> Page:
 
 
 def audience(stages: Stages) -> int:
-    """Return the number of clients without an account on all listed stages."""
+    """Return the size of the audience: the number of members, on all listed stages, that do not count as
+    players.
+    """
     return sum(stage.audience for stage in stages.by_id.values() if stage.listed)
 
 

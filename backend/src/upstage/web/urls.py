@@ -84,7 +84,9 @@ class Overlay(Node):
         self._leaf = leaf
 
     def getChild(self, path: bytes, request: Request) -> Resource:
-        """Return the node at this path, or the leaf, which reads the path from `postpath`."""
+        """Return the leaf, which reads the path from `postpath`. twisted.web calls this only if no other node
+        is at the path.
+        """
         request.postpath = [path, *(request.postpath or [])]
         return self._leaf
 

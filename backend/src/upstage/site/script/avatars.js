@@ -9,7 +9,7 @@ import { spokenText } from "./wire.js";
 // onImage(img) is called for every picture that the stage waits for.
 export function makeAvatars(root, { onImage }) {
   const figures = new Map();
-  const cameras = []; // a function that stops each
+  const cameras = []; // for each camera, a function that stops it
 
   const on = {
     LOAD_AV: ({ ID, name = "", url, medium }) => {
@@ -28,7 +28,7 @@ export function makeAvatars(root, { onImage }) {
     RENAME: ({ ID, name = "" }) => get(ID)?.rename(name),
     AVPROPERTIES: ({ ID, showName }) => get(ID)?.showName(showName === "show"),
 
-    // The figure that had this depth gets the other's.
+    // The figure that had this depth gets the other figure's depth.
     AVLAYER: ({ ID, newLayer }) => {
       const figure = get(ID);
       const layer = Number.parseInt(newLayer, 10);

@@ -7,7 +7,7 @@ import { fits, spokenText } from "./wire.js";
 
 // The page keeps this many lines.
 const LONGEST_LOG = 500;
-// Frames that come back to all as a line, and the field that has its words.
+// The modes of frames that come back to all clients as a line, and the field with its words.
 const SPOKEN = { TEXT: "msg", THOUGHT: "thought", SHOUT: "shout" };
 
 // send(mode, fields) sends a frame; onWaiting(waiting) tells whether the stage is slow to answer.

@@ -7,8 +7,8 @@ const SLOTS = 3; // UpStage's number
 
 // notice: the element that names the playing clip; onEnded(url) is called at a clip's end.
 export function makeClips({ loudspeaker, notice, onEnded }) {
-  const names = new Map(); // url -> name
-  const clips = new Map(); // url -> audio, the oldest first
+  const names = new Map(); // the names, by URL
+  const clips = new Map(); // the audio elements, by URL, the oldest first
 
   const on = {
     // This frame has a bare file name, as in UpStage; all others have a path.

@@ -16,7 +16,7 @@ export function offerFault(dialog, line) {
       line.classList.toggle("mended", Boolean(note.mended));
       write(note.title ? words(note, Date.now() / 1000) : "");
     } catch {
-      // nginx may be what is broken: what it said last stays
+      // nginx itself may be broken: its last message stays
     }
     next = setTimeout(look, PERIOD);
   }

@@ -5,7 +5,7 @@ import { pointIn, standing } from "./geometry.js";
 
 const STRIDE = 10;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-// An avatar that was off stage enters from the left, where the widest (picture.js) is not behind the curtain.
+// An avatar that was off stage enters from the left, where even the widest picture (picture.js) is not behind the curtain.
 const ENTRANCE = { x: 75, y: 176 };
 
 export function makeHand({ stage, avatars, me, send }) {

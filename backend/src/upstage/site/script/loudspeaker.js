@@ -18,7 +18,7 @@ export class Loudspeaker {
     this.#listeners.push(listener);
   }
 
-  // Plays; if the browser forbids it, the switch turns off. Returns whether it plays.
+  // Plays a clip; if the browser forbids sound, the switch turns off. Returns whether the clip plays.
   async play(audio) {
     try {
       await audio.play();

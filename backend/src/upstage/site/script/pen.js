@@ -4,7 +4,7 @@
 import { HEIGHT, WIDTH, between, pointIn } from "./geometry.js";
 
 const PAUSE = 1000 / 30; // no more than 30 points a second
-const STRIDE = 4; // of the arrow keys, in stage units
+const STRIDE = 4; // the step of the arrow keys, in stage units
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 // tools: {toggle, layer, colour, thickness, visible, clear}, the elements of the panel.

@@ -9,7 +9,7 @@ const COLUMNS = { file: "text", station: "text", server: "number", milliseconds:
 
 // parts: {summary, stations, fault, cold, rows}, inside the dialog; its column heads are buttons with data-sort.
 export function offerServedPanel({ dialog, opener, parts }) {
-  const entries = new Map(); // URL -> entry, the last one counts
+  const entries = new Map(); // the last entry of each URL
   let sorting = { column: "milliseconds", descending: true };
 
   function take(arrived) {

@@ -3,7 +3,7 @@
 import { soundUrl } from "./clips.js";
 
 export function makeSoundboard({ root, send }) {
-  const rows = new Map(); // url -> {play, loop}
+  const rows = new Map(); // {play, loop}, by URL
 
   const on = {
     LOAD_AUDIO: ({ name = "", type, url: file = "" }) => {

@@ -1,5 +1,5 @@
-// /try/: a scenario in a form and in the address of the page; its requests, one after another; what each server made of
-// them, from the headers of the responses and from what the origin was asked for.
+// /try/: a scenario in a form and in the address of the page; its requests, one after another; what each server did with them, by
+// the headers of the responses and by the requests that reached the origin.
 
 import { timing } from "./served.js";
 
@@ -27,7 +27,7 @@ function addRequest(kind = "get", pause = 0) {
   list.append(item);
 }
 
-// What the origin is told, as a query string.
+// The instructions for the origin, as a query string.
 function said() {
   const fields = [...new FormData(form)].filter(([, value]) => value !== "");
   const usual = { status: "200", delay: "0" };
@@ -120,10 +120,10 @@ async function runScenario() {
 
 // --- The lanes.
 
-// What nginx did, if it did not pass the request on.
+// nginx's outcomes when it did not pass the request on.
 const OF_NGINX = { hit: "hit: a copy of this second", error: "its own page: no response", synth: "its own page" };
 
-// varnish(headers, outcome) -> what Varnish did, in the words of `make trace`.
+// varnish(headers, outcome) -> Varnish's part in the request, in the words of `make trace`.
 function varnish(headers, outcome) {
   const member = (headers.get("Cache-Status") ?? "").split(", ").find((one) => one.startsWith("varnish")) ?? "";
   const ttl = Number(/ttl=(-?\d+)/.exec(member)?.[1] ?? 0);

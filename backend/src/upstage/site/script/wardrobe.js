@@ -15,7 +15,7 @@ export function makeWardrobe({ root, tools, input, me, avatars, send }) {
     if (own()) tools.name.ariaPressed = `${own().namesItself}`;
   }
 
-  // Depths are swapped with the next avatar on the stage in this direction.
+  // The avatar swaps depths with the next one on the stage in this direction.
   function step(direction) {
     const order = avatars.inDepth().filter((figure) => figure.onStage);
     const next = order[order.indexOf(own()) + direction];

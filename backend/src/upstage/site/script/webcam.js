@@ -3,7 +3,7 @@
 
 const EVERY = 1500; // milliseconds from one picture to the next
 const PAUSE = 500; // at least this long between a response and the next request
-const MOST_FAILURES = 10; // in a row: the camera has stopped
+const MOST_FAILURES = 10; // failed requests in a row, after which the camera counts as stopped
 
 const anything = () => Math.random().toString(36).slice(2);
 
