@@ -1,6 +1,6 @@
 """An application with four pages, whose headers you write in headers.toml: python3 application.py.
 
-Nobody can see a cache at work, so each page ends with the number of the response.
+A cache at work cannot be seen, so each page ends with the number of the response.
 """
 
 import itertools

@@ -3,7 +3,7 @@
 Locust runs in its own service: the visitors by its shape Compare, and beside them the class Crawler
 (loadtest/README.md). The rules of varnish/ are first loaded into the running Varnish. A well-behaved bot in
 the generator, with its own address and no cookie, requests once a second a page that no cache has: its times
-are also those of a new visitor who requests a page that nobody has requested before.
+are also those of a new visitor who requests a page that has not been requested before.
 
 Settings: `users`, the visitors; `rate`, how many visitors arrive in a second; `chat_rate`, lines of each
 visitor per minute; `crawl`, requests of crawlers a second; `addresses` of the crawlers, 0: no crawlers;

@@ -16,7 +16,7 @@ def new_key() -> str:
 
 
 def digest_of(token: str) -> str:
-    """Return a token's SHA-256, in hexadecimal: nobody can compute the token from it."""
+    """Return a token's SHA-256, in hexadecimal: the token cannot be computed from it."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

@@ -122,7 +122,7 @@ def _ident(stages: Stages, member: Member, message: Message) -> None:
     member.key = message.need("MD5")
     player = stages.keys.get(member.key) or AUDIENCE
     if member.stage and player != member.player:
-        member.stage.let_go(member)  # otherwise nobody could release what this player held
+        member.stage.let_go(member)  # otherwise what this player held could not be released
     member.player = player
 
 

@@ -53,8 +53,8 @@ class SessionStore(Protocol):
 class Accounts:
     """The administrator, the players of the database, and the sessions of all who have signed in.
 
-    The administrator is not in the database: whoever can read the settings can always sign in. `admin` is the
-    hash of the administrator's password; `matches(hash, password)` checks a password.
+    The administrator is not in the database: a person who can read the settings can always sign in. `admin`
+    is the hash of the administrator's password; `matches(hash, password)` checks a password.
     """
 
     def __init__(

@@ -107,7 +107,7 @@ class AdminFolder(PrivateNode):
 
 
 class AdminPage(PrivateNode):
-    """`/admin/`: the workshop's start page for players, the login page for everybody else."""
+    """`/admin/`: the workshop's start page for players, the login page for all others."""
 
     def render_GET(self, request: Request) -> bytes:
         if self.player(request) is AUDIENCE:
