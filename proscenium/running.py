@@ -187,7 +187,7 @@ class Native(Running):
         return ["varnish"]
 
     def started(self) -> dict[str, str]:
-        return dict(line.split(maxsplit=1) for line in self._ask("native_started").splitlines())
+        return dict(line.split(maxsplit=1) for line in self._ask("native", "started").splitlines())
 
     def log(self, service: str, lines: int = LINES) -> str:
         return self._ask("tail", "-n", str(lines), f"{os.environ['NATIVE_RUN']}/log/{service}.log")
@@ -202,10 +202,10 @@ class Native(Running):
         return self._ask("active_upstage", *arguments, given=given)
 
     def nginx_is_current(self) -> bool:
-        return succeeds(self.where("nginx", "native_nginx_loaded"))
+        return succeeds(self.where("nginx", "native", "nginx", "loaded.sh"))
 
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
-        return self._ask("native_varnishtest", folder, *tests)
+        return self._ask("native", "varnishtest", folder, *tests)
 
 
 @cache

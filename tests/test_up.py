@@ -36,8 +36,7 @@ def test_the_reason_stands_last_in_native_mode(bare: Path) -> None:
     logs = bare / "log"
     logs.mkdir()
     (logs / "nginx.log").write_text("nginx: [emerg] bind() to 127.0.0.1:80 failed\nbye\n")
-    native = ". native/native.sh; NATIVE_RUN=$PWD; sleep() { :; }; native_health() { false; }; "
-    native += "wait_for_native_health nginx"
+    native = ". native/native.sh; NATIVE_RUN=$PWD; native() { false; }; stack_start nginx"
     done = functions(bare, native)
     assert done.stderr.splitlines()[-2:] == [
         "nginx did not become healthy.",

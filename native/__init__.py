@@ -1,0 +1,1 @@
+"""The stack without an engine: the same programs with the same configuration, as processes on loopback."""
