@@ -1,32 +1,121 @@
-"""The commands that bin/class runs for a class: COMMAND PATH; the path is the class's folder, or a copy's."""
+"""What bin/class runs: check COMMAND NUMBER, room N, open N, status, reset WHO and down.
+
+After Ctrl-C, the program that runs in the foreground gets the signal, too, and ends by itself.
+"""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
-from .copies import make, make_again, print_missing, put_aside, remove_stack, write_handout
-from .status import as_csv, as_table, copies
+from . import copies
+from .copies import made
+from .status import as_csv, as_table, read_copies
+
+CLASS = Path(".run/class")
+NUMBERS = {"open": "N", "reset": "WHO"}  # the variables that commands take
+INTERRUPTED = 130
+BEGAN = time.monotonic()
+
+interrupts: list[int] = []
 
 
-def print_status(folder: Path) -> None:
+def note(signal_number: int, _frame: FrameType | None) -> None:
+    """Note Ctrl-C; the program that runs ends first."""
+    interrupts.append(signal_number)
+
+
+def stop(message: str) -> NoReturn:
+    """Exit with what happened and what to type; after Ctrl-C with its own status."""
+    if interrupts:
+        print(f"Interrupted. {message}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    sys.exit(message)
+
+
+def step(text: str) -> None:
+    """Print what begins now."""
+    print(f"==> {text} ({time.monotonic() - BEGAN:.0f} s)", flush=True)
+
+
+def check(command: str, text: str = "") -> None:
+    """Exit unless the command and its number, from 1 to 99, are possible."""
+    if command not in COMMANDS:
+        stop(f"class knows open, status, reset and down, not '{command}'")
+    variable = NUMBERS.get(command)
+    if variable and not re.fullmatch("[1-9][0-9]?", text):
+        stop(f"{variable} is '{text}'; it must be a number from 1 to 99, such as {variable}=7")
+    if command == "open":
+        copies.first_port(int(text))
+
+
+def room(last: str) -> None:
+    """Exit if the copies that are not open need more memory than there is."""
+    copies.require_memory(len(copies.missing(CLASS, int(last))))
+
+
+def open_class(last: str) -> None:
+    """Open the copies that are not open, up to the last."""
+    again = f"To go on: make class N={last}"
+    failed = 0
+    for copy in copies.missing(CLASS, int(last)):
+        step(f"Opening copy {copy.name}")
+        copies.make(copy)
+        failed += not copies.start(copy)
+        if interrupts:
+            stop(again)
+    copies.write_handout(CLASS)
+    print(f"The handout, with the passwords: {CLASS}/handout.md")
+    if failed:
+        stop(f"Copies that did not start: {failed}. To try again, type: make class N={last}")
+
+
+def print_status() -> None:
     """Print each copy's results as a table, or with CSV=1 for a gradebook."""
-    found = copies(folder)
+    found = read_copies(CLASS)
     print(as_csv(found) if os.environ.get("CSV") else as_table(found, time.time()))
 
 
-COMMANDS = {
-    **{"status": print_status, "handout": write_handout, "close": put_aside},
-    **{"missing": print_missing, "make": make, "remove": remove_stack, "reset": make_again},
+def reset(who: str) -> None:
+    """Restore a copy as shipped."""
+    again = f"Type it again: make class-reset WHO={who}"
+    copy = CLASS / who.zfill(2)
+    if copy not in made(CLASS):
+        stop(f"There is no copy {who}; make class-status lists them.")
+    step(f"Removing the stack of copy {copy.name} and starting it again")
+    copies.make_again(copy)
+    if not copies.start(copy) or interrupts:
+        stop(again)
+    print(f"Copy {copy.name} is as shipped, with its passwords. The old files: {CLASS}/{copy.name}.before")
+
+
+def down() -> None:
+    """Remove the stacks of all copies, and put their files aside, with everyone's results."""
+    (CLASS / "results.csv").write_text(as_csv(read_copies(CLASS)) + "\n")
+    for copy in made(CLASS):
+        copies.remove_stack(copy)
+        print(f"  copy {copy.name} is removed", flush=True)
+    copies.put_aside(CLASS)
+    print(f"Until the next class is closed, {CLASS}.before has the learners' files and results.csv.")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    **{"check": check, "room": room, "open": open_class},
+    **{"status": print_status, "reset": reset, "down": down},
 }
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # after Ctrl-C, bin/class says what to type
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, note)
     try:
-        COMMANDS[sys.argv[1]](Path(sys.argv[2]))
-    except subprocess.CalledProcessError as error:
-        sys.exit(error.returncode)
+        COMMANDS[sys.argv[1]](*sys.argv[2:])
+    except subprocess.CalledProcessError:  # the program has printed the error
+        stop("Not all of it is done: type it again.")
     except OSError as error:
-        sys.exit(str(error))
+        stop(str(error))

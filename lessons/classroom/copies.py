@@ -12,6 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from proscenium.settings import SETTINGS
+
 SERVICES = ("nginx", "varnish", "backend", "policyd", "locust")
 # Settings that the copies get from the teacher's .env.
 PASSED_ON = (
@@ -50,22 +52,24 @@ def found(kind: str, copy: Path) -> list[str]:
     return run("docker", *kind.split(), "-q", f"--filter=label=com.docker.compose.project={project}")
 
 
-def print_missing(last: Path) -> None:
-    """Print which copies, up to the last, are not open. Exit if they need more memory than there is.
+def missing(folder: Path, last: int) -> list[Path]:
+    """Return the copies, up to the last, that are not open.
 
     A copy is open if it was started and any of its services runs. Its learner may have stopped the rest.
     """
-    numbers = [f"{number:02}" for number in range(1, int(last.name) + 1)]
-    started = [copy for copy in made(last.parent) if copy.with_suffix(".started").exists()]
-    opened = [copy.name for copy in started if found("ps", copy)]
-    missing = [number for number in numbers if number not in opened]
-    table, needed = Path("/proc/meminfo"), MEMORY * len(missing)
+    started = [copy for copy in made(folder) if copy.with_suffix(".started").exists()]
+    opened = [copy for copy in started if found("ps", copy)]
+    return [copy for number in range(1, last + 1) if (copy := folder / f"{number:02}") not in opened]
+
+
+def require_memory(count: int) -> None:
+    """Exit if so many more copies need more memory than there is: the kernel would kill programs in all."""
+    table, needed = Path("/proc/meminfo"), MEMORY * count
     if not os.environ.get("DOCKER_HOST") and os.access(table, os.R_OK):
         [free] = [int(size) // 1024 for size in re.findall(r"MemAvailable: +(\d+)", table.read_text())]
-        if needed > free:  # the kernel would kill programs in all copies
+        if needed > free:
             why = f"{free} MiB are free: room for {free // MEMORY}"
-            sys.exit(f"{len(missing)} more copies need {needed} MiB of memory; {why}")
-    print("\n".join(missing))
+            sys.exit(f"{count} more copies need {needed} MiB of memory; {why}")
 
 
 def make(copy: Path) -> None:
@@ -83,6 +87,31 @@ def make(copy: Path) -> None:
         new.rename(copy)
 
 
+def start(copy: Path) -> bool:
+    """Type make up in a copy, as its learner would; return whether it starts, and say why not."""
+    log = copy.with_suffix(".log")
+    # The teacher's settings would take precedence over the copy's.
+    teachers = {setting.name for setting in SETTINGS}
+    own = {name: value for name, value in os.environ.items() if name not in teachers}
+    own = {name: value for name, value in own.items() if not name.startswith("COMPOSE_")}
+    with log.open("wb") as output:
+        up = subprocess.Popen(
+            ["bin/up"],
+            cwd=copy,
+            env=own | {"MODE": "containers"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        code = up.wait()
+    if code:
+        *_, reason = ["no output", *log.read_text(errors="replace").split("\n")[:-1]]
+        print(f"  copy {copy.name} did not start: {reason} ({log})", file=sys.stderr)
+    else:
+        copy.with_suffix(".started").touch()
+    return not code
+
+
 def write(file: Path, text: str) -> None:
     """Write a file as a whole, readable only by its owner."""
     new = file.with_suffix(".new")
@@ -91,9 +120,17 @@ def write(file: Path, text: str) -> None:
     new.rename(file)
 
 
+def first_port(number: int) -> int:
+    """Return the first of a copy's hundred ports. Exit if there are no ports so high."""
+    first = int(os.environ.get("CLASS_PORTS") or 20000) + 100 * number
+    if first + 99 > 65535:
+        sys.exit(f"Copy {number} would need ports above 65535: choose a lower CLASS_PORTS")
+    return first
+
+
 def environment(number: str) -> str:
     """Return the text of a copy's .env."""
-    first = int(os.environ.get("CLASS_PORTS") or 20000) + 100 * int(number)
+    first = first_port(int(number))
     # No two of these characters look alike on paper.
     letters = "abcdefghijkmnpqrstuvwxyz23456789"
     passwords = ["".join(secrets.choice(letters) for _ in range(10)) for _ in range(2)]

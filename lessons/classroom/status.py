@@ -71,7 +71,7 @@ class Copy:
         return max(begun, key=lambda result: result.newest, default=None)
 
 
-def copies(folder: Path) -> list[Copy]:
+def read_copies(folder: Path) -> list[Copy]:
     """Return all copies of the class in a folder. Raise CalledProcessError."""
     services = running_services()
     found = []

@@ -11,7 +11,7 @@ import pytest
 
 from lessons.classroom import status
 from lessons.classroom.copies import PASSIVE, PORTS, SERVICES
-from lessons.classroom.status import Copy, Result, as_csv, as_table, copies, health, read_result
+from lessons.classroom.status import Copy, Result, as_csv, as_table, health, read_copies, read_result
 from lessons.lesson import lessons
 from proscenium.settings import SETTINGS
 
@@ -59,7 +59,7 @@ def test_every_copy_is_found_by_the_settings_that_were_handed_out(
     kept = tmp_path / "07" / ".run" / "x-class-07" / "lessons"
     kept.mkdir(parents=True)
     (kept / "02.json").write_text(json.dumps(DONE))
-    [copy] = copies(tmp_path)
+    [copy] = read_copies(tmp_path)
     assert (copy.number, copy.numbers("done")) == (7, "2")
     assert copy.health.startswith("varnish missing")
     assert len(copy.results) == len(lessons())
