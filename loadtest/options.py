@@ -24,8 +24,8 @@ MOST_ADDRESSES = 60_000
 def add(parser: LocustArgumentParser) -> None:
     """Declare the options, in the order of the form; limit three of Locust's own options to usable values."""
     own = {action.dest: action for action in parser._actions}
-    own["num_users"].type = within(1, 99_999, "whole number", int)
-    own["spawn_rate"].type = within(0.001, 99_999)
+    own["num_users"].type = USERS
+    own["spawn_rate"].type = SPAWN_RATE
     own["run_time"].type = run_time
     own["web_base_path"].type = lambda path: path.rstrip("/")
 
@@ -238,3 +238,7 @@ def run_time(text: str) -> int:
     except (ValueError, OverflowError):
         pass
     raise ArgumentTypeError(f"{text!r} is not a time such as 30s, 5m or 1h30m")
+
+
+USERS = within(1, 99_999, "whole number", int)
+SPAWN_RATE = within(0.001, 99_999)

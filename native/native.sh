@@ -98,7 +98,10 @@ stack_varnishes() { echo varnish; }
 stack_upstage() { native upstage "$@"; }
 stack_aside() { stack_upstage "$@"; }
 stack_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
-stack_locust() { (export LOADTEST_REPORTS=$PWD/$1 && cd loadtest && "${unproxied[@]}" ../.venv/bin/locust "${@:2}"); }
+stack_locust() {
+    export "${load_variables[@]}"
+    LOADTEST_REPORTS=$PWD/$1 "${unproxied[@]}" .venv/bin/python loadtest/run.py "$2"
+}
 stack_purge() { curl -q --noproxy '*' -fsS -o /dev/null -X PURGE -H "$(purge_header "${@:2}")" "http://$NET.2:8082$1"; }
 stack_reload() {
     native folders && native nginx reload.sh test && sh "$NATIVE_RUN/varnish/reload.sh" && native nginx reload.sh || return

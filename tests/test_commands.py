@@ -1,4 +1,4 @@
-"""The commands on machines without an engine, images or programs, simulated by a PATH of the test's own."""
+"""The commands on machines without an engine, images or programs, which the test's own PATH simulates."""
 
 import os
 import re
@@ -127,7 +127,7 @@ def test_the_status_names_every_service_that_is_not_well_and_fails(bare: Path) -
         "policyd is unhealthy": "docker compose restart policyd",
         "locust is missing": "make up",
     }
-    broken = "Broken on purpose: Varnish hangs. Type: make mend"  # the one advice then
+    broken = "Broken on purpose: Varnish hangs. Type: make mend"  # the only advice in this case
     assert done.stdout.splitlines() == [*(f"{what}." for what in wrong), broken]
     (bare / ".run" / "proscenium" / "broken").unlink()
     done = run(bare, "stack", "status")
@@ -183,7 +183,7 @@ def test_the_running_stacks_theatres_are_those_that_have_containers(bare: Path) 
         ("nginx backend", ""),
         ("nginx backend third", "third"),
         ("nginx backend second third", "second third"),
-        ("", "second third"),  # stopped: the theatres of the last start
+        ("", "second third"),  # a stopped stack: the theatres of the last start
     ):
         engine(bare, f"ps*.service?}}}}*) printf '%s\\n' {services}")
         assert functions(bare, "mode=containers; started_theatres").stdout == f"{theatres}\n"
@@ -259,42 +259,30 @@ def test_a_load_that_fails_to_start_names_no_report(bare: Path, command: str) ->
     assert list(report.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("settings", "options"),
-    [
-        ({}, "--users 20 --spawn-rate 10 --run-time 30s --chat-rate 20 --thresholds verdict/thresholds.toml"),
-        (
-            {"USERS": "3", "SPAWN": "0.5", "TIME": "1h5m", "EXAMPLE": "5", "CLASSES": "Talker"},
-            "--users 3 --spawn-rate 0.5 --run-time 1h5m --locustfile examples/05_stage_socket.py Talker",
-        ),
-        ({"EXAMPLE": "09", "LOADTEST_PROCESSES": "2"}, "examples/09_workers.py --processes 2 --master-bind"),
-        ({"ARRIVALS": "2"}, "--thresholds verdict/thresholds.toml --arrivals 2"),
-        (
-            {"CRAWL": "300", "CRAWL_ADDRESSES": "50", "ROBOTS": "obey"},
-            "--thresholds verdict/thresholds.toml --crawl 300 --crawl-addresses 50 --robots obey",
-        ),
-    ],
-)
-def test_a_load_has_the_users_the_time_and_the_example_that_were_typed(
-    bare: Path, settings: dict[str, str], options: str
-) -> None:
+def test_a_load_passes_on_what_was_typed(bare: Path) -> None:
     log = engine(bare, "exec*)")
     (bare.parent / "bin" / "head").symlink_to(shutil.which("head") or "/usr/bin/head")
-    run(bare, "stack", "load", user=None, **settings)
-    assert options in log.read_text()
+    run(bare, "stack", "load", user=None, USERS="3", CLASSES="Talker Reader")
+    assert "-e USERS=3 " in log.read_text()
+    assert "-e CLASSES=Talker Reader " in log.read_text()
+    assert "locust python run.py load\n" in log.read_text()
+
+
+def test_a_load_that_is_refused_keeps_the_last_report(bare: Path) -> None:
+    engine(bare, "'compose exec'*) echo 'USERS: many is no number' >&2; exit 64")
+    report = bare / ".run" / "proscenium" / "load" / "report.html"
+    report.parent.mkdir(parents=True)
+    report.touch()
+    done = run(bare, "stack", "load", user=None, USERS="many")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "USERS: many is no number\n")
+    assert report.exists()
 
 
 @pytest.mark.parametrize(
     ("command", "settings", "complaint"),
     [
-        ("load", {"USERS": "abc"}, "USERS must be a number from 1 to 99999, not 'abc'"),
-        ("compare", {"USERS": "many"}, "USERS must be a number from 1 to 99999, not 'many'"),
-        ("load", {"EXAMPLE": "5", "ARRIVALS": "3"}, "ARRIVALS is not for an EXAMPLE"),
-        ("load", {"ROBOTS": "obey"}, "CRAWL_ADDRESSES and ROBOTS are those of crawlers"),
         ("compare", {"PATHS": "README.md", "STAGE": "demo"}, "STAGE is for UpStage, not for the PATHS"),
-        *(("load", {"SPAWN": wrong}, "SPAWN must be a number") for wrong in ("abc", "-1", "inf", "0.0")),
-        *(("load", {"TIME": wrong}, "TIME must be a time such as") for wrong in ("soon", "-1", "inf", "0s")),
-        ("load", {"EXAMPLE": "99"}, "There is no EXAMPLE=99; the examples are 01 one request, 02 user"),
+        ("soak", {"MINUTES": "4"}, "MINUTES must be a number from 5 to 9999, not '4'"),
         ("purge", {}, "Say what: make purge URL="),
         ("purge", {"URL": "/media/fox.svg", "TAG": "media"}, "URL or TAG, not both"),
         ("purge", {"URL": "/media/fox.svg", "ALL": "1"}, "ALL stands for everything"),

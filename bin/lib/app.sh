@@ -48,18 +48,14 @@ check_app() {
 }
 
 # compare_app: compares the application alone, behind nginx, and behind nginx and Varnish, under the same load; then says why
-# requests reached it (logs/reached.py). `compare_run` has Locust's options.
+# requests reached it (logs/reached.py). Sets `code`.
 compare_app() {
-    local report=$state/compare paths code=0
+    local report=$state/compare/report.json
     [ -n "$APP" ] || die "PATHS is for an application of your own: APP says where it is (docs/your-application.md)."
     [ -f "$PATHS" ] || die "PATHS=$PATHS: there is no such file. It has a path such as /about on each line, or is an access log or a HAR file."
     require_python "make compare PATHS=$PATHS"
-    paths=$(stack_paths "$PATHS")
-    rm -rf "$report" && mkdir -p "$report"
     step "The application alone, behind nginx, and behind nginx and Varnish: ${LENGTH:-30} seconds each, and some seconds between"
-    stack_locust "$report" "${compare_run[@]}" --topologies alone.app,nginx.app,app --paths "$paths" Pages || code=$?
-    [ -e "$report/report.json" ] || exit "$code"
-    STACK_MODE=$mode "${python[@]}" -m logs.reached "$report/report.json" || code=1
-    say "The report: $report"
-    exit "$code"
+    PATHS=$(stack_paths "$PATHS")
+    load_test compare
+    [ ! -e "$report" ] || STACK_MODE=$mode "${python[@]}" -m logs.reached "$report" || code=1
 }

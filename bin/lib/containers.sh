@@ -204,14 +204,16 @@ stack_ports() {
 stack_exists() { [ -n "$(container_ids '' --all 2>/dev/null)" ]; }
 stack_runs() { [ -n "$(container_ids "$1" --filter=status=running 2>/dev/null)" ]; }
 stack_running() { stack_runs nginx; }
-# stack_locust FOLDER OPTION...: runs a second Locust in the container of the first. A pipe brings its report out:
-# `docker cp` cannot read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
+# stack_locust FOLDER KIND: runs a second Locust in the container of the first. A pipe brings its report out: `docker cp` cannot
+# read a tmpfs. On a terminal Ctrl-C ends Locust, and its report still comes.
 stack_locust() {
-    local code=0 terminal=-T
+    local code=0 terminal=-T name variables=()
     if [ -t 0 ] && [ -t 1 ]; then terminal=; fi
-    container_exec locust sh -c 'rm -rf /tmp/reports && mkdir /tmp/reports' || return
+    for name in "${load_variables[@]}"; do variables+=(-e "$name=${!name:-}"); done
     # shellcheck disable=SC2086  # no option on a terminal
-    docker compose exec $terminal -e LOADTEST_REPORTS=/tmp/reports locust locust "${@:2}" || code=$?
+    docker compose exec $terminal -e LOADTEST_REPORTS=/tmp/reports "${variables[@]}" locust python run.py "$2" || code=$?
+    [ "$code" != 64 ] || return "$code"
+    rm -rf "${1:?}"/* # a run that fails before it writes a report does not leave the previous one behind
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }

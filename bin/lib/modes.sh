@@ -2,6 +2,11 @@
 # How the stack runs: in containers, or as plain processes (native). Each way is one file with the same commands: stack_up,
 # stack_down, stack_status ...
 
+# What loadtest/run.py takes.
+# shellcheck disable=SC2034  # each mode uses it
+load_variables=(USERS SPAWN TIME EXAMPLE CLASSES ARRIVALS CRAWL CRAWL_ADDRESSES ROBOTS TOPOLOGIES STAGE PATHS LENGTH MINUTES
+    LOADTEST_PROCESSES)
+
 # use_mode MODE: loads the commands for this way of running the stack.
 use_mode() {
     mode=$1
