@@ -143,7 +143,8 @@ def page_of_settings(reader: str, title: str) -> str:
     """Return the page with the settings of nginx or Varnish."""
     read = [setting for setting in SETTINGS if setting.read_by(reader)]
     names = ", ".join(f"`{setting.name}`" for setting in read if setting in IN_EXAMPLE)
-    shown = textwrap.fill(f"Those of [`.env.example`](../.env.example): {names}; and these:", 125)
+    known = f"[`.env.example`](../.env.example) explains these settings: {names}. The others are:"
+    shown = textwrap.fill(known, 125)
     lines = [
         f"# {title}'s settings",
         "",
