@@ -6,8 +6,8 @@ export LC_ALL := C.UTF-8
 unexport CDPATH BASH_ENV SHELLOPTS BASHOPTS POSIXLY_CORRECT # they would change what our shells do
 
 # A command takes the variables that bin/lib/commands.txt names, and the settings of .env.example; another one is refused, because a
-# misspelt name would be ignored silently. Those of the commands, such as HOST or TAG, count only where they are typed, and APP
-# there or in .env: many a shell exports one for itself.
+# misspelt name would be ignored silently. The commands' variables, such as HOST or TAG, count only where they are typed, and APP
+# there or in .env, because many shells export a variable of that name.
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 ifneq ($(typed),)
 refusal := $(shell bash bin/lib/typed.sh $(or $(MAKECMDGOALS),help) -- $(typed))

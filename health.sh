@@ -18,7 +18,7 @@ check() {
 
 if ! rm $mark 2>/dev/null; then
     check "$@" || exit 1
-    touch $mark || true # /tmp is full: the service is healthy, and checked each second
+    touch $mark || true # with a full /tmp the service is healthy, and is checked each second
     exit 0
 fi
 checks=30

@@ -1,4 +1,4 @@
-"""`make faults`, `make break FAULT=name`, `make mend`: bin/fault runs it, with the stack's settings."""
+"""Runs `make faults`, `make break FAULT=name` and `make mend`; bin/fault gives it the stack's settings."""
 
 import http.client
 import os
@@ -14,7 +14,7 @@ from .fault import FOLDER, Fault, FaultError, bash, faults
 from .state import State, read_state, write_state
 
 RANDOM = "random"
-PATIENCE = 60  # seconds
+PATIENCE = 60  # seconds, after which a repair counts as failed
 FILE = FOLDER.parent / ".run" / os.environ["COMPOSE_PROJECT_NAME"] / "fault.json"
 
 
@@ -39,7 +39,7 @@ def main(command: str, name: str = "") -> int:
             return break_secretly([fault for fault in known.values() if fault.complaint])
         fault = known[name]
         state = State(name, fault.title, fault.users, time.time())
-        write_state(FILE, state)  # before the command, so that one that fails half-way can be undone
+        write_state(FILE, state)  # first, so that a command that fails half-way can be undone
         fault.run()
         print(
             f"{fault.title}.\n\nUsers see: {fault.users}\nPromised:  {fault.promise}\nLook at:   {fault.look}"
@@ -97,7 +97,7 @@ def visited() -> bool:
 
 
 def break_secretly(drawn_from: list[Fault]) -> int:
-    """Make a fault; tell the learner only a visitor's complaint."""
+    """Make one of these faults; tell the learner only a visitor's complaint."""
     fault = secrets.choice(drawn_from)
     write_state(
         FILE, State(RANDOM, "A fault that is yours to find", fault.complaint, time.time(), random=fault.name)

@@ -4,7 +4,7 @@
 . bin/lib/common.sh
 . bin/lib/containers.sh
 
-# One container, with the address of its service.
+# id_of SERVICE: prints the id of the service's first container, running or not.
 id_of() { container_ids "$1" --all | head -n 1; }
 
 # publish_state: writes standard input to the file that nginx serves (nginx/sites/fault.conf).
@@ -14,7 +14,7 @@ publish_state() { docker exec -i "$(id_of nginx)" sh -c 'cd /etc/nginx/generated
 # the engine not to start it again. Inside the container the kernel protects this process.)
 kill_main() { host kill -KILL "$(docker inspect -f '{{.State.Pid}}' "$(id_of "$1")")"; }
 
-# host COMMAND...: as root among this machine's processes, also for a user who is not root.
+# host COMMAND...: runs the command as root among this machine's processes, even for a user who is not root.
 host() {
     if [ "$EUID" = 0 ]; then "$@"; else
         docker run --rm --pid host --network none --user 0 --entrypoint "$1" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" "${@:2}"
@@ -30,7 +30,7 @@ stutter() {
         for _ in $(seq 30); do kill -STOP "$program"; sleep 0.15; kill -CONT "$program"; sleep 0.05; done'
 }
 
-# signal_worker SERVICE SIGNAL: to one process that the service's main process has started. (Process 1 is docker-init.)
+# signal_worker SERVICE SIGNAL: sends the signal to a child of the service's main process. (Process 1 is docker-init.)
 signal_worker() {
     # shellcheck disable=SC2016 # the shell in the container expands it
     container_exec "$1" sh -c 'child_of() { grep -l "^PPid:.$1$" /proc/[0-9]*/status | head -n 1 | cut -d / -f 3; }
@@ -54,14 +54,14 @@ print(*(service["networks"][sys.argv[2]] or {}).get("aliases", []))' "$1" "$2")
     docker network connect $(printf -- '--alias %s ' "$1" $names) "${COMPOSE_PROJECT_NAME}_$2" "$(id_of "$1")"
 }
 
-# is_well: whether every service is healthy. The engine needs a moment to notice that a service has ended.
+# is_well: succeeds if every service is healthy. The engine needs a moment to notice that a service has ended.
 is_well() {
     sleep 1
     ! docker ps -a --filter "label=com.docker.compose.project=$COMPOSE_PROJECT_NAME" --filter label=com.docker.compose.oneoff=False \
         --format '{{.State}} {{.Status}}' | grep -qE '^(created|exited|restarting|paused|dead)|\((unhealthy|health: )'
 }
 
-# in_data COMMAND...: a shell command in the backend's data folder, in a container of its own, whatever the backend is doing.
+# in_data COMMAND: runs a shell command in the backend's data folder, in a container of its own, even if the backend is down.
 in_data() {
     docker run --rm -i --network none --user 1000 --entrypoint sh --workdir /var/lib/upstage \
         --volumes-from "$(id_of backend)" "$(docker inspect -f '{{.Image}}' "$(id_of backend)")" -c "$1"

@@ -21,10 +21,10 @@ class Fault:
     users: str  # what users see during the fault
     promise: str  # what the stack guarantees
     look: str  # where the fault can be seen
-    commands: tuple[str, str]  # in bash, with commands.sh's functions: one that breaks, one that mends
+    commands: tuple[str, str]  # in bash, with commands.sh: the first breaks, the second mends
     lasts: float  # seconds between the two commands; 0: the fault repairs itself
-    may_fail: frozenset[str]  # kinds of requests that may fail; all others must not
-    heals: float  # seconds after the repair, or the fault if it repairs itself, until no request fails
+    may_fail: frozenset[str]  # kinds of requests that may fail; no others may
+    heals: float  # seconds until no request fails, after the repair; or after the fault, if it repairs itself
     loses: str = ""  # what the fault loses
     complaint: str = ""  # a visitor's complaint; a fault that has one can be chosen at random, for lesson 17
     shows: str = ""  # a visitor's command that fails during the fault; it may contain $HTTP_PORT

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Health check of the Locust container: exit code 0 if the web UI answers, or the worker has a master. Bash, because
-# starting Python was most of a check's CPU time, and checks never stop.
+# Health check of the Locust container: exit code 0 if the web UI answers, or the worker has a master. It is written in Bash,
+# because starting Python was most of a check's CPU time, and checks never stop.
 #
 # A worker listens on no port, but it keeps a connection to its master, and Locust ends a worker after a minute without
 # messages. So the check looks for that connection among those of this container.

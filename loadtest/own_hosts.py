@@ -47,7 +47,7 @@ def asked(environment: Environment, picked: list[type[User]]) -> dict[str, str]:
 
 
 def in_words(environment: Environment, picked: list[type[User]]) -> str:
-    """Return `http://nginx:8000`, and the others' hosts: `http://nginx:8000, Shopper http://shop.example`."""
+    """Return the hosts of a run as text: `http://nginx:8000, Shopper http://shop.example`."""
     hosts = asked(environment, picked)
     shared = [host for host in [environment.host or ""] if not hosts or host in hosts.values()]
     own = [f"{name} {host}" for name, host in sorted(hosts.items()) if host != environment.host]

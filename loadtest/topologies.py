@@ -1,7 +1,7 @@
 """The topologies of the stack: their names, and the address of each.
 
 The Host header chooses the path of a request (docs/architecture.md). For an application of your own, the port
-does: requests on all three paths have its visitors' Host, because an application may redirect other names.
+chooses it: requests on all three paths have its visitors' Host, because an application may redirect others.
 
 `LOADTEST_THEATRES`: names of further theatres, separated by spaces; their host names are NAME.localhost.
 `LOADTEST_APP`: the names of an application of your own (extras/app), separated by spaces;
@@ -21,7 +21,7 @@ APP = "app.localhost"
 APP_ALONE, APP_NGINX = "alone.app", "nginx.app"  # ports, not host names
 APPS = (APP_ALONE, APP_NGINX, APP)
 COMPARED = ",".join(["direct", *COMPARISON, "default"])
-MOST = 20  # in one comparison
+MOST = 20  # topologies in one comparison
 
 
 def hosts() -> list[str]:
@@ -83,7 +83,7 @@ def stage_port(host: str, core: int) -> int:
 
 
 def metrics_host(host: str) -> str | None:
-    """Return the host name under which nginx serves the metrics of a topology's backend; None if none."""
+    """Return the host name under which nginx serves the metrics of a topology's backend, if any."""
     if host in APPS:
         return None
     # On `direct`, the backend serves HTTP itself, and its metrics on another port.

@@ -20,7 +20,7 @@ BY_NGINX = {
 
 @dataclass(frozen=True)
 class Explained:
-    """A request in a few words; the times are in seconds, None if there is none or it is not known."""
+    """A request in a few words; the times are in seconds, None for a time that is missing or unknown."""
 
     server: str  # nginx, varnish or backend
     outcome: str  # at the last cache on the way

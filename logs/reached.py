@@ -67,7 +67,7 @@ def why(seen: Sequence[Request], began: float, ended: float) -> Iterator[str]:
     fetched = {fetch.xid: one for one in seen for fetch in one.fetches}
     for one in seen:
         if began <= one.client.began <= ended and any(fetch.reason != "bgfetch" for fetch in one.fetches):
-            first = one  # or, at a hit-for-miss mark, the request that left it, perhaps during the warm-up
+            first = one  # at a hit-for-miss mark, below: the request that left it, perhaps in the warm-up
             while mark := first.client.first("HitPass") or first.client.first("HitMiss"):
                 if (number := int(mark.split()[0])) not in fetched:
                     break

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-# nginx/logging/access.conf has the format, nginx/sites/classic.localhost.conf the format of 2011.
+# The formats are in nginx/logging/access.conf and, that of 2011, in nginx/sites/classic.localhost.conf.
 NGINX = re.compile(
     r'^\S+ "(?P<method>\S+) (?P<url>\S+) (?P<protocol>\S+)" (?P<host>\S+) (?P<status>\d+) '
     r'(?P<bytes>\d+) (?P<seconds>[\d.]+)s answered=(?P<answered>\S+) cache="(?P<cache>[^"]*)" '
@@ -63,7 +63,7 @@ def nginx_lines(log: Iterable[str]) -> Iterator[Line]:
 def backend_lines(log: Iterable[str]) -> Iterator[Line]:
     """Yield the requests in the backend's log; other lines are left out."""
     for entry in _entries(log):
-        if "request_id" in entry:  # lines of health checks have none
+        if "request_id" in entry:  # messages, and requests without a proxy, have none
             method, url, status, size = (entry[name] for name in ("method", "path", "status", "bytes"))
             yield Line(
                 method,

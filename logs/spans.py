@@ -39,7 +39,7 @@ class Span:
 
 
 def tree(line: Line, seen: Iterable[Request], backend: Iterable[Line]) -> Span:
-    """Return a request's tree: nginx's line, which has its times, above the records of the other servers."""
+    """Return a request's tree: nginx's line, which gives its times, above the records of other servers."""
     assert line.ended is not None
     assert line.seconds is not None
     facts: dict[str, str | int] = {
@@ -73,8 +73,8 @@ def attach(roots: Iterable[Span], backend: Iterable[Line]) -> list[Span]:
 
 
 def in_varnish(request: Request) -> Span:
-    """Return a request in Varnish: its restarts, its fetches, and the parts of its page. Each transaction has
-    below it those that it caused.
+    """Return a request in Varnish: its restarts, its fetches, and the parts of its page. Below each
+    transaction are the transactions that it caused.
     """
     by_number: dict[int, Span] = {}
     top = by_number[request.client.xid] = _transaction(request.client, request.outcome)

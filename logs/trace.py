@@ -91,7 +91,7 @@ def in_varnishlog(identity: str) -> list[Request]:
 
 def follow_from_elsewhere(identity: str) -> None:
     """Print the records of Varnish and the backend about a request that came to another machine's nginx, or
-    that nginx's log no longer has. Raise Refused if there are none.
+    that is no longer in nginx's log. Raise Refused if there are none.
     """
     roots = [in_varnish(request) for request in in_varnishlog(identity)]
     services = [*os.environ["THEATRES"].split(), *os.environ["BACKENDS"].split()]
@@ -139,7 +139,7 @@ def follow(line: Line) -> None:
     else:
         try:
             found = in_varnishlog(line.id)
-        except NotRunning as error:  # perhaps this is the reason for the command
+        except NotRunning as error:  # a user may trace a request just because Varnish has stopped
             missing.append(f"varnish: {str(error).partition(chr(10))[0]}")
         if not found and not missing and of_varnish(line):
             missing.append("varnish: its log no longer has the request")
@@ -163,7 +163,7 @@ def follow(line: Line) -> None:
 
 
 def backends_of(line: Line) -> list[str]:
-    """Return the services of this machine whose logs may have the request."""
+    """Return the services of this machine whose logs may contain the request."""
     theatre = line.host.partition(".")[0]
     return [theatre] if theatre in os.environ["THEATRES"].split() else os.environ["BACKENDS"].split()
 

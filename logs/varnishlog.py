@@ -43,7 +43,7 @@ class Transaction:
 
     @property
     def caused_by(self) -> int:
-        """The number of the transaction that caused this one; for a client's first, of the connection."""
+        """The number of the transaction that caused this one; for a client's request, its connection's."""
         return int(self.first("Begin").split()[1])
 
     @property
@@ -205,7 +205,7 @@ class Request:
     def outcome(self) -> str:
         """hit, stale, miss, hit-for-miss, pass, pipe, error or synth, from the steps of the VCL that ran.
 
-        The outcome is refused if no step ran, because the request is malformed.
+        The outcome is `refused` if no step ran, because the request is malformed.
         """
         last = self.last
         if "SYNTH" in last.calls:
@@ -232,8 +232,8 @@ class Request:
 def requests(log: Iterable[str]) -> list[Request]:
     """Return the requests in the output of `varnishlog -g request`.
 
-    `Begin` names the transaction that caused this one. (The depth alone is not enough: the second attempt at
-    a request is printed at the depth of the first.)
+    The record `Begin` of a transaction names the one that caused it. (The depth alone is not enough: the
+    second attempt at a request is printed at the depth of the first.)
     """
     found: list[Request] = []
     caused: dict[int, Request] = {}  # number of a transaction -> the request to which it belongs

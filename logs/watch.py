@@ -1,6 +1,6 @@
 """`make watch`: a line for each request of the running stack as it happens, until Ctrl-C. Run by bin/watch.
 
-nginx's log has every request, Varnish's log has the reasons; X-Request-Id joins the two. Each nginx worker
+nginx's log lists all requests, Varnish's log gives the reasons; X-Request-Id joins the two. A worker of nginx
 writes its part of the log once a second, so a line is held back until the other workers' lines must have
 arrived.
 """

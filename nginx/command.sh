@@ -1,7 +1,7 @@
 #!/bin/sh
 # nginx as every tutorial calls it: `docker compose exec nginx nginx -t` and `nginx -s reload`. compose.yaml mounts this file
-# as /usr/local/sbin/nginx, which comes before nginx itself. Both fill the templates first: they are about the files that
-# the reader has edited. All other calls are nginx's own.
+# as /usr/local/sbin/nginx, which comes before nginx itself. Both calls first fill the templates, so that they use the files
+# that the reader has edited. All other calls are passed on to nginx.
 PATH=${PATH#/usr/local/sbin:}
 here=/etc/nginx/proscenium
 case $* in

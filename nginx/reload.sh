@@ -23,7 +23,7 @@ workers() {
 # A replaced worker stays until its WebSockets close (worker_shutdown_timeout). Four generations of four may stay; the oldest
 # ends now, and its clients reconnect. Otherwise a morning of edits would fill the container with workers.
 for worker in $(workers 'shutting down'); do
-    awk '{ print $22, $1 }' "/proc/$worker/stat" # when it started
+    awk '{ print $22, $1 }' "/proc/$worker/stat" # the time of its start, and its number
 done | sort -n | head -n -12 | while read -r _ worker; do kill -TERM "$worker"; done
 old=$(workers 'worker process')
 kill -HUP "$master"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs nginx, in a container and as a plain process. The environment has the settings; README.md lists them.
+# Runs nginx, in a container and as a plain process. The environment contains the settings, which README.md lists.
 starting=yes # for render.sh
 . "$(dirname "$0")/scripts/render.sh"
 more_files

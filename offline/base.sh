@@ -17,7 +17,7 @@ Ubuntu) suite=$(. /etc/os-release && echo "$VERSION_CODENAME") components=main,u
 esac
 debootstrap --variant=minbase --include=ca-certificates --components="$components" "$suite" "$work/root" "$mirror"
 
-# Behind a proxy that inspects TLS only this machine's bundle has the proxy's certificate.
+# Behind a proxy that inspects TLS only this machine's bundle contains the proxy's certificate.
 cp -L /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/ca-certificates.crt"
 rm -rf "$work"/root/var/cache/apt/archives/*.deb "$work"/root/var/lib/apt/lists/*
 tar -C "$work/root" -c . | docker import - "$image"

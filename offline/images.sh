@@ -23,7 +23,7 @@ choose_images() {
 
 # images_in_use: prints the images of the Compose files in use, and the one that ours are built on.
 images_in_use() { { docker compose config --images && python_image; } | sort -u; }
-# base_images: prints those that Compose would have to pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
+# base_images: prints the images that Compose would pull: all but the two that it builds. COMPOSE_FILE leaves our override out.
 base_images() {
     images_in_use | grep -vxF -e "${BACKEND_IMAGE:-$COMPOSE_PROJECT_NAME-backend}" -e "${POLICYD_IMAGE:-$COMPOSE_PROJECT_NAME-policyd}"
 }
@@ -32,8 +32,8 @@ registry_answers() { timeout 8 docker manifest inspect "$1" >/dev/null 2>&1; }
 
 # --- Building
 
-# ensure_offline_images: builds the images. A label of each is a checksum of what it is made from: one whose checksum is still right is
-# not built again.
+# ensure_offline_images: builds the images. A label of each is a checksum of its sources: an image whose checksum is still right
+# is not built again.
 ensure_offline_images() {
     local target content targets=(nginx varnish python)
     if ! is_other_machine; then targets+=(locust); fi
@@ -57,7 +57,7 @@ ensure_base() {
 }
 
 # --- Plain Compose commands. Compose reads compose.override.yaml automatically, so a copy of offline/compose.yaml gives it
-# the names of the offline images. A file of the user's under that name stays, and one that the user has changed.
+# the names of the offline images. A file of that name that the user has made or changed stays.
 
 write_override() {
     if [ ! -e $override ] || override_is_ours; then

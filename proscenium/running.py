@@ -67,7 +67,7 @@ class Running(ABC):
 
     @abstractmethod
     def nginx_is_current(self) -> bool:
-        """Return whether the running nginx has the configuration that is on the disk."""
+        """Return whether the running nginx has loaded the configuration that is on the disk."""
 
     @abstractmethod
     def varnishtest(self, folder: str, tests: Iterable[str]) -> str:
@@ -86,11 +86,11 @@ class Running(ABC):
         varnishes = self.varnishes() or ["varnish"]
         if tool == "varnishadm":
             del varnishes[1:]
-            arguments = ("-t", "30", *arguments)  # seconds: on a busy machine, a VCL takes more than five
+            arguments = ("-t", "30", *arguments)  # seconds: loading a VCL may take longer than the default
         return [self.where(name, "sh", "-c", VARNISH_TOOL, tool, *arguments) for name in varnishes]
 
     def varnish(self, tool: str, *arguments: str) -> str:
-        """Return the output of a tool in these Varnishes, one after another."""
+        """Return the output of a tool in every Varnish, one after another; of varnishadm in the first."""
         return "".join(map(printed, self.varnish_tool(tool, *arguments)))
 
     def follow_varnishlog(self, varnish: str, *arguments: str) -> Process:
@@ -167,7 +167,7 @@ class Containers(Running):
 
 
 class Native(Running):
-    """The stack as processes under supervisord; native/native.sh has their addresses."""
+    """The stack as processes under supervisord; native/native.sh sets their addresses."""
 
     # A separate shell: Compose and `make` would take the addresses for the user's settings.
     SHELL = """. bin/lib/common.sh; . bin/lib/modes.sh

@@ -38,11 +38,6 @@ def measure(folder: Path, options: Mapping[str, str]) -> None:
     new.rename(folder)
 
 
-def line(verdict: str, row: str, measure: str, before: str, now: str) -> str:
-    """Return a line of the table."""
-    return f"{verdict:7} {row:40} {measure:10} {before:>18} {now:>18}"
-
-
 def main(command: str, name: str) -> int:
     """Run one command, save or compare. Return the exit status; raise RunError."""
     folder = folder_of(name)
@@ -60,10 +55,9 @@ def main(command: str, name: str) -> int:
     differences = compared(before, now)
     gone = sorted({row for row, _ in in_all(before) - in_all(now)})
     found = [one for one in differences if one.verdict]
-    if found:
-        print(line("", "row", "", "before", "now"))
-    for one in found:
-        print(line(one.verdict, one.row, one.measure, *one.ranges))
+    table = [("", "row", "", "before", "now")] if found else []
+    for cells in (*table, *((one.verdict, one.row, one.measure, *one.ranges) for one in found)):
+        print("{:7} {:40} {:10} {:>18} {:>18}".format(*cells))
     within = len(differences) - len(found)
     print(f"{within} of {len(differences)} figures are within the spread of the rounds.")
     for row in gone:

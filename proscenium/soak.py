@@ -1,4 +1,4 @@
-"""`make soak`: whether memory, descriptors or latency grow under ordinary load (docs/reliability.md).
+"""`make soak` tells whether memory, descriptors or latency grow under ordinary load (docs/reliability.md).
 
 Samples the containers once a minute while bin/stack runs Locust, until SIGTERM; then compares the end with
 the beginning. The exit status is 1 if a figure grows without a known end, or if a service stopped.
@@ -20,7 +20,7 @@ from proscenium.running import NotRunning, running
 
 EVERY = 60.0  # seconds
 LEAST = 4  # samples: one for the warm-up, and three, of which the first and the last are compared
-GROWTH = 1.2  # times the beginning; less is noise, as is less than a floor: allocators take whole megabytes
+GROWTH = 1.2  # times the beginning; less is noise, as is less than a floor, because memory grows in steps
 FLOORS = {"memory, % of the limit": 2.0, "descriptors": 50.0, "p95, ms": 20.0}
 MEMORY, DESCRIPTORS, P95 = FLOORS
 # Service -> the per cent of its memory up to which it may grow, and what fills it until then.
@@ -68,7 +68,7 @@ def used(text: str) -> tuple[float, float]:
 
 
 def request_p95(log: Iterable[str], since: float) -> float:
-    """Return seconds, from nginx's log, without responses meant to wait, such as a WebSocket's (101)."""
+    """Return the p95 in seconds from nginx's log, without responses meant to wait, such as a WebSocket's."""
     held = ("/media/video/", "/speech/")
     lines = (line for line in nginx_lines(log) if line.status != 101 and not line.path.startswith(held))
     times = sorted(line.seconds for line in lines if line.seconds is not None and (line.ended or 0) > since)
@@ -78,7 +78,7 @@ def request_p95(log: Iterable[str], since: float) -> float:
 
 
 def chat_p95(before: str, now: str) -> float | None:
-    """Return the seconds until a frame reached all clients, rounded up to a bucket, from two scrapes."""
+    """Return the p95 of seconds until a frame reached all clients, as its bucket's end, from two scrapes."""
     bucket = r'^upstage_frame_seconds_bucket\{le="([^"]+)"\} (\S+)$'
     old, new = (dict(re.findall(bucket, metrics, re.M)) for metrics in (before, now))
     within = {float(most): float(count) - float(old.get(most, 0)) for most, count in new.items()}
@@ -120,7 +120,7 @@ def main(minutes: int, folder: Path) -> int:
             except NotRunning as error:
                 lines.append((said := f"In minute {minute}, {error}", True))
             print(f"minute {minute}: {said}", end=newline, flush=True)
-        time.sleep(EVERY)  # Locust began a little later, and its verdict is printed first
+        time.sleep(EVERY)  # Locust, which began a little later, prints its verdict first
     lines += list(judge(samples)) or [("The run was too short to be judged.", True)]
     if all("chat lines" not in sample[P95] for sample in samples):
         lines.append(("No chat line was timed.", True))

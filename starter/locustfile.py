@@ -1,4 +1,4 @@
-"""What visitors ask for, and how often: https://docs.locust.io/en/stable/writing-a-locustfile.html"""
+"""The visitors of a load test: https://docs.locust.io/en/stable/writing-a-locustfile.html"""
 
 import os
 
@@ -13,5 +13,5 @@ class Visitor(HttpUser):
 
     @task
     def home(self) -> None:
-        # A redirect may name the public host, and that may be another machine: do not follow it.
+        # Do not follow a redirect: it may name the public host, which may be another machine.
         self.client.get("/", allow_redirects=False)

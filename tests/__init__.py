@@ -1,1 +1,1 @@
-"""A package of its own, because another in .venv (of sniffpy) has this name."""
+"""Makes this folder a package: otherwise another `tests` in .venv, that of sniffpy, would be imported."""

@@ -1,4 +1,4 @@
-"""A copy of the checkout on a machine that has nothing but the basics, and its commands."""
+"""A copy of the checkout on a machine with only the programs of any system, and the commands there."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ def files(folder: Path) -> set[Path]:
 
 
 def bare_checkout(tmp_path: Path) -> Path:
-    """A world-readable copy of the checkout, and a bin folder with nothing but the basics."""
+    """Make a world-readable copy of the checkout, and a bin folder with only the programs of any system."""
     copy = tmp_path / "stack"
     left_out = (
         *(".git", ".venv", ".env", "compose.override.yaml", ".run", "backups", "test-results", ".*_cache"),
@@ -59,7 +59,7 @@ class Kept:
         self.states = self.read()
 
     def read(self) -> dict[str, tuple[int, ...]]:
-        """The state of each path below the folder; a folder's mode only."""
+        """Return the state of each path below the folder; of a folder only the mode."""
         found: dict[str, tuple[int, ...]] = {}
         for folder, folders, files in os.walk(self.folder):
             for path in (os.path.join(folder, name) for name in (*folders, *files)):
@@ -115,7 +115,7 @@ def program(path: Path, text: str) -> None:
 
 
 def engine(bare: Path, *answers: str) -> Path:
-    """An engine with a container of this stack, in which nothing works; return the log of its commands.
+    """Make an engine with a container of this stack in which no command works; return its log of commands.
 
     `answers` are further branches of a shell's `case` over its command.
     """

@@ -30,15 +30,15 @@ def sign_in(page: Page, url: str, name: str, password: str) -> None:
 
 
 def wider(page: Page) -> int:
-    """The pixels by which the page is wider than its window."""
+    """Return the pixels by which the page is wider than its window."""
     size = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     return page.evaluate(size)  # type: ignore[no-any-return]
 
 
 def unreadable(page: Page) -> list[str]:
-    """What axe finds in the page in the light and in the dark scheme, but for what it calls minor.
+    """Return what axe finds in the page, in the light and in the dark scheme, except minor findings.
 
-    https://github.com/dequelabs/axe-core/blob/develop/doc/rule-descriptions.md has its rules.
+    Its rules: https://github.com/dequelabs/axe-core/blob/develop/doc/rule-descriptions.md
     """
     found = []
     for scheme in ("dark", "light"):
@@ -57,12 +57,12 @@ def say(page: Page, text: str) -> None:
 
 
 def point(page: Page, x: float, y: float) -> tuple[float, float]:
-    """The screen position of a point of the stage, which is 320 wide and 200 high."""
+    """Return the screen position of a point of the stage, which is 320 wide and 200 high."""
     box = page.locator("#stage").bounding_box()
     assert box, "the stage is not visible"
     return box["x"] + box["width"] * x / 320, box["y"] + box["height"] * y / 200
 
 
 def standing_at(x: float, y: float) -> re.Pattern[str]:
-    """The style attribute of an avatar at that position."""
+    """Return a pattern for the style attribute of an avatar at that position."""
     return re.compile(rf"--x: {x:g};.*--y: {y:g};")

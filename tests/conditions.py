@@ -15,7 +15,7 @@ Ask = Callable[[str, dict[str, str]], requests.Response]  # method, header field
 
 
 def rows() -> list[tuple[dict[str, str], int]]:
-    """Header fields, and the status."""
+    """Return the rows of the table: header fields, and the status."""
     rules = tomllib.loads((REPO / "docs" / "caching-rules.toml").read_text())
     return [
         (dict(field.split(": ", 1) for field in row["request"]), row["status"]) for row in rules["condition"]
@@ -23,7 +23,7 @@ def rows() -> list[tuple[dict[str, str], int]]:
 
 
 def differences(ask: Ask) -> Iterator[str]:
-    """The lines of the table that this path does not keep."""
+    """Yield the rows of the table to which a path's responses do not conform."""
     ask("GET", {})
     whole = ask("GET", {})
     tag, date = whole.headers["ETag"], whole.headers["Last-Modified"]

@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", params=STACKS)
 def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """A running stack of its own, removed after the last test."""
+    """Yield a running stack, which is removed after the last test."""
     mode = request.param
     if mode == "containers" and os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
@@ -56,21 +56,21 @@ def stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
 
 @pytest.fixture(scope="session")
 def bare_machine() -> Iterator[Kept]:
-    """Not below pytest's own folder, which every start of pytest closes to other users."""
+    """Yield a copy outside pytest's own folder, which every start of pytest closes to other users."""
     with tempfile.TemporaryDirectory(prefix="bare-") as folder:
         yield Kept(bare_checkout(Path(folder)).parent)
 
 
 @pytest.fixture
 def bare(bare_machine: Kept) -> Iterator[Path]:
-    """A checkout on a machine that has nothing but the programs of any system."""
+    """Yield a checkout on a machine with only the programs of any system."""
     yield bare_machine.folder / "stack"
     bare_machine.restore()
 
 
 @pytest.fixture
 def visit(browser: Browser, stack: Stack, complaints: list[str]) -> Iterator[Visit]:
-    """visit(path, width=1280) opens a page in its own browser context."""
+    """Yield a function: visit(path, width=1280) opens a page in a separate browser context."""
     contexts = []
 
     def open_page(path: str, width: int = 1280, height: int = 800, animated: bool = False) -> Page:

@@ -42,14 +42,14 @@ def add_player(stack: Stack, name: str) -> None:
     """Add a player who may act and edit stages; wait until the running backend knows it."""
     stack.upstage("player", "add", name, "--rights", "act,admin", password=PASSWORD + "\n")
     login = {"username": name, "password": PASSWORD}
-    # It reads changes of the database once a second. After ten wrong sign-ins it locks an address out.
+    # The backend checks the database once a second. After ten wrong sign-ins it locks an address out.
     wait_until(
         lambda: stack.get("/admin/login", method="POST", data=login).status_code == 302, within=5, every=0.3
     )
 
 
 def is_stored(ftp: ftplib.FTP, player: str, picture: bytes) -> bool:
-    """Upload a picture; False if the simulated camera is using the only port for data at this moment."""
+    """Upload a picture; return False if the simulated camera is using the only port for data now."""
     try:
         ftp.storbinary(f"STOR {player}.jpg", io.BytesIO(picture))
     except ftplib.error_perm as error:
@@ -82,7 +82,7 @@ def leave_data(stack: Stack) -> str:
 
 
 def has_data(stack: Stack, upload: str) -> bool:
-    """Whether all three are there."""
+    """Return whether the player, the line of chat and the upload are there."""
     Editor(stack, "ann")
     client = stack.stage_client()
     seen = str(client.join())

@@ -22,7 +22,7 @@ BOLD, DIM, RED, OFF = ("\033[1m", "\033[2m", "\033[31m", "\033[0m") if TERMINAL 
 
 
 def chosen(only: str) -> list[str]:
-    """The parts of ONLY. Exit if one is unknown."""
+    """Return the parts of ONLY. Exit if one is unknown."""
     parts = only.replace(",", " ").split()
     for part in (part for part in parts if part not in KNOWN):
         if code := subprocess.run(["bash", "bin/gone", f"ONLY={part}"]).returncode:
@@ -34,12 +34,12 @@ def chosen(only: str) -> list[str]:
 
 
 def paths(word: str) -> list[str]:
-    """The paths that a word of parts.toml stands for."""
+    """Return the paths that a word of parts.toml stands for."""
     return [path for each in PATHS[word] for path in paths(each)] if word in PATHS else [word]
 
 
 def arguments(part: str) -> list[str]:
-    """Pytest's arguments for a part."""
+    """Return pytest's arguments for a part."""
     found: list[str] = []
     if processes := PARTS["processes"].get(part):
         number = (len(os.sched_getaffinity(0)) + processes["more"]) // processes["share"]
@@ -51,7 +51,7 @@ def arguments(part: str) -> list[str]:
 
 
 def record(state: str, part: str = "", passed: bool = False) -> list[str]:
-    """The parts of `make test-all` that have passed on these files, after this one's result."""
+    """Record a part's result; return the parts of `make test-all` that have passed on these files."""
     RECORD.parent.mkdir(exist_ok=True)
     RECORD.touch()
     first, *parts = RECORD.read_text().splitlines() or [""]
@@ -67,9 +67,9 @@ def main(kind: str = "", seconds: str = "0", state: str = "") -> int:
     def pytest(doing: str, *options: str) -> int:
         print(f"{BOLD}==> {doing}{OFF} {DIM}({int(time.monotonic() - began)} s){OFF}", flush=True)
         code = subprocess.run([".venv/bin/pytest", *options]).returncode
-        return code % 256  # a signal's is negative
+        return code % 256  # the code of a process that a signal has ended is negative
 
-    # Taken out, because a test's own `make test` would take them over.
+    # Remove these variables: otherwise a `make test` that a test runs would obey them, too.
     only, go_on = os.environ.pop("ONLY", ""), os.environ.pop("CONTINUE", "")
     parts = chosen(only) if only else PARTS["slow" if kind == "slow" else "quick"]
     if not kind:
@@ -79,7 +79,7 @@ def main(kind: str = "", seconds: str = "0", state: str = "") -> int:
     marks, limit = ("slow", 1800) if slow else ("not slow", 300)  # seconds for one test
     options = ["-m", marks, f"--timeout={limit}", "--durations=20", "--durations-min=5"]
     passed, code, times = record(state), 0, ""
-    shutil.rmtree(".pytest_cache", ignore_errors=True)  # of earlier runs
+    shutil.rmtree(".pytest_cache", ignore_errors=True)  # left by earlier runs
     for part in (part for part in parts if not (go_on and part in passed)):
         start = time.monotonic()
         result = pytest(f"Testing: {part}", *options, *arguments(part))

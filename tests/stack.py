@@ -35,13 +35,13 @@ NOT_INHERITED = {"UPSTAGE_ADMIN_PASSWORD", "SERVER_NAMES", "ONLY", "COMPOSE_FILE
 
 
 def draw_ports() -> dict[str, int]:
-    """A free port for each of PORTS, and the one after the last."""
+    """Return a free port for each of PORTS; the port after the last one is free, too."""
     theatres, _ = free_port_range(2)
     return dict(zip(PORTS, [*free_ports(len(PORTS) - 1), theatres], strict=True))
 
 
 def webcam_ports() -> dict[str, str]:
-    """Settings for extras/webcam, with more passive ports than the stack's own camera takes at a time."""
+    """Return settings for extras/webcam, with more passive ports than the simulated camera uses at a time."""
     first, last = free_port_range(3)
     return {"FTP_PORT": str(free_ports(1)[0]), "FTP_PASSIVE_PORTS": f"{first}-{last}"}
 
@@ -53,7 +53,7 @@ class Stack:
     mode: str  # "containers" or "native"
     project: str
     ports: dict[str, int] = field(default_factory=draw_ports)
-    printed: str = ""  # by the first `make up`
+    printed: str = ""  # the output of the first `make up`
     settings: dict[str, str] = field(default_factory=dict)  # any other line of .env
     folder: Path = REPO  # the checkout that the commands are typed in
     # All of 127.0.0.0/8 is loopback; networks from 64 on do not collide with one that a user chooses.
@@ -82,7 +82,7 @@ class Stack:
 
     @contextmanager
     def running(self) -> Iterator[Self]:
-        """Started, and removed at the end; at the beginning too, for what an earlier run may have left."""
+        """Start the stack; remove it at the end, and before the start what an earlier run may have left."""
         self.make("clean")
         try:
             self.printed = self.make("up")
@@ -91,8 +91,7 @@ class Stack:
             self.make("clean")
 
     def make(self, target: str, *settings: str) -> str:
-        """Run `make TARGET [NAME=value]`; return what it printed. Raise AssertionError with that on
-        failure."""
+        """Run `make TARGET [NAME=value]`; return its output. If it fails, raise AssertionError with that."""
         typed = {"APP": self.settings.get("APP", "")}
         typed["MODE"] = self.mode if target == "up" else ""
         return self._run(
@@ -160,11 +159,11 @@ class Stack:
         return self.get("/admin/id", host).status_code == 200
 
     def port(self, host: str) -> int:
-        """The port on which a host name is served."""
+        """Return the port on which a host name is served."""
         return self.ports["WEB_PORT" if host == "direct.localhost" else "HTTP_PORT"]
 
     def url(self, path: str, host: str = "localhost") -> str:
-        """The URL of a path, as typed into a browser on this machine."""
+        """Return the URL of a path, as typed into a browser on this machine."""
         return f"http://{host}:{self.port(host)}{path}"
 
     def get(
@@ -175,8 +174,8 @@ class Stack:
         headers: dict[str, str] | None = None,
         data: dict[str, str] | None = None,
     ) -> requests.Response:
-        """One request over a new connection; never follows redirects. The Host header says
-        `host`; the connection goes to 127.0.0.1, because not every resolver knows *.localhost."""
+        """Send one request over a new connection; follow no redirect. The Host header says `host`; the
+        connection goes to 127.0.0.1, because not every resolver knows *.localhost."""
         return requests.request(
             method,
             f"http://127.0.0.1:{self.port(host)}{path}",
@@ -187,14 +186,14 @@ class Stack:
         )
 
     def prometheus(self, path: str, **query: object) -> Any:
-        """The data of a response of Prometheus' API (extras/observe), by way of nginx."""
+        """Return the data in a response of Prometheus' API (extras/observe), requested through nginx."""
         url = f"http://127.0.0.1:{self.ports['OBSERVE_PORT']}/api/v1/{path}"
         response = requests.get(url, params={key: str(value) for key, value in query.items()}, timeout=15)
         assert response.status_code == 200, response.text
         return response.json()["data"]
 
     def alerts(self, state: str = "") -> set[str]:
-        """The names of the alerts that are on, or of those in one state: pending, firing."""
+        """Return the names of the active alerts: all, or those that are `pending` or `firing`."""
         alerts = self.prometheus("alerts")["alerts"]
         return {alert["labels"]["alertname"] for alert in alerts if state in ("", alert["state"])}
 
@@ -208,16 +207,16 @@ class Stack:
             assert requests.post(f"{page}/stop", timeout=10).json()["success"]
 
     def stage_client(self, theatre: int | None = None) -> StageClient:
-        """A connection to the stage socket, or to a theatre's, by its place in the list, from 0."""
+        """Connect to the stage socket, or to that of a theatre, given by its place in the list, from 0."""
         port = self.ports["SWF_PORT"] if theatre is None else self.ports["THEATRES_SWF_PORT"] + theatre
         return StageClient(("127.0.0.1", port))
 
     def web_stage_client(self, host: str = "localhost") -> WebStageClient:
-        """A WebSocket to /ws of that host."""
+        """Open a WebSocket to /ws of a host."""
         return WebStageClient(self.port(host), host)
 
     def player_key(self, name: str, password: str) -> str:
-        """Sign in; return what a player's socket has to send, as /admin/id tells it."""
+        """Sign in; return the key of the player's socket, from /admin/id."""
         login = self.get("/admin/login", method="POST", data={"username": name, "password": password})
         session = {"Cookie": login.headers["Set-Cookie"].split(";")[0]}
         return dict(parse_qsl(self.get("/admin/id", headers=session).text))["key"]
@@ -239,13 +238,13 @@ class Stack:
         return elsewhere if elsewhere.exists() else REPO / ".run" / self.project / "data"
 
     def log_of(self, service: str) -> str:
-        """The whole output of a service."""
+        """Return the whole output of a service."""
         if self.mode == "containers":
             return self.compose("logs", "--no-log-prefix", "--no-color", service)
         return (self.native_run / "log" / f"{service}.log").read_text()
 
     def log(self) -> str:
-        """The end of every service's log."""
+        """Return the end of every service's log."""
         if self.mode == "containers":
             return self.compose("logs", "--tail", "40", "--no-color")
         logs = self.native_run / "log"

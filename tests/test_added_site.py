@@ -1,4 +1,4 @@
-"""A site for comparisons is a file in nginx/sites/, and a row with the words for it."""
+"""A site for comparisons needs only a file in nginx/sites/, and a row that describes it."""
 
 import subprocess
 import sys

@@ -25,7 +25,7 @@ def command(bare: Path, script: str, **settings: str) -> subprocess.CompletedPro
 
 
 def kept(bare: Path) -> list[str]:
-    """The files in the folder of the backups, also hidden ones."""
+    """Return the files in the folder of the backups, hidden ones included."""
     return sorted(path.name for path in (bare / "backups").iterdir())
 
 
@@ -44,7 +44,7 @@ def test_a_backup_is_private_complete_and_has_a_dated_name(bare: Path) -> None:
     assert re.fullmatch(r"proscenium-\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.tar\.gz", name)
     assert done.stdout == f"backups/{name}, 0 kB: the data\n"
     assert (bare / "backups" / name).read_text() == "archive"
-    assert (bare / "checked").read_text() == "archive"  # what was written has been read back
+    assert (bare / "checked").read_text() == "archive"  # the backup was read back
     assert (bare / "backups").stat().st_mode & 0o777 == 0o700
     assert (bare / "backups" / name).stat().st_mode & 0o777 == 0o600
 
@@ -96,7 +96,7 @@ def test_a_backup_goes_where_it_is_told_to(bare: Path, tmp_path: Path) -> None:
 
 # A restore, in the log of the engine.
 def steps(log: Path) -> list[str]:
-    """What was done, and to which container: in it, aside, to it."""
+    """Return the engine's commands on containers: inside one, beside one, or for one as a whole."""
     aside = re.sub(r"^run .*--volumes-from (\d) .*(upstage .*)$", r"aside \1 \2", log.read_text(), flags=re.M)
     return re.findall(r"^(?:aside|exec -i \d upstage|stop|start) .*$", aside, re.M)
 
@@ -200,14 +200,14 @@ def test_without_a_stack_there_is_nothing_to_back_up(bare: Path, script: str) ->
 
 @pytest.fixture(params=["containers", "native"])
 def own(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """A stack whose data the test removes."""
+    """Yield a stack whose data the test removes."""
     with Stack(request.param, f"{PROJECT}-backup-{request.param}").running() as stack:
         yield stack
 
 
 @pytest.mark.slow
 def test_a_stack_that_has_lost_its_data_comes_back(own: Stack, tmp_path: Path) -> None:
-    """With the admin's password, and newer than the caches. (All that a backup has: backend/tests.)"""
+    """The admin's password returns, and caches drop their copies. (All contents: backend/tests.)"""
     stack, password = own, own.admin_password
     upload = leave_data(stack)
     backup = tmp_path / "backup.tar.gz"

@@ -1,4 +1,4 @@
-"""`make bundle`: what goes in, what the other machine is told, and a room that no network reaches."""
+"""`make bundle`: its contents, its messages on the other machine, and a room that no network reaches."""
 
 import json
 import os
@@ -33,7 +33,7 @@ IMAGES = ("nginx:1", "python:3")
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A checkout, with a docker and a pip that need no engine and no index."""
+    """Return a checkout, with a docker and a pip that need no engine and no index."""
     checkout = tmp_path / "checkout"
     copy_checkout(checkout)
     programs = tmp_path / "bin"
@@ -62,7 +62,7 @@ def run(command: list[str | Path], folder: Path, engine: str = "engine") -> subp
 
 
 def unpacked(machine: Path) -> Path:
-    """The folder that `make bundle` has packed."""
+    """Run `make bundle`; return the unpacked folder."""
     done = run(["bin/bundle"], machine)
     assert not done.returncode, done.stderr
     [name] = re.findall(r"^ +tar -xf (\S+)\.tar$", done.stdout, re.M)
@@ -71,7 +71,7 @@ def unpacked(machine: Path) -> Path:
 
 
 def test_an_image_that_is_current_stays_when_there_is_another_of_the_same_files(machine: Path) -> None:
-    """Two builds at the same time leave two; with the other one Compose would re-create the service."""
+    """Two builds at the same time leave two images; for the other one Compose would re-create the service."""
     unpacked(machine)
     engine = machine.parent / "engine"
     [image] = engine.glob("*backend")
@@ -95,7 +95,7 @@ def test_a_bundle_has_the_images_the_repository_and_the_python_packages(machine:
         "bin-lib-compose.lock.whl",
     }
     assert run(["git", "status", "-sb"], room).stdout == "## main\n"
-    # pip asks no index there, and does so here.
+    # pip asks no index in the room, and asks one here.
     offline = ". bin/lib/common.sh; echo ${PIP_NO_INDEX:-} ${PIP_FIND_LINKS:-}"
     asked: list[str | Path] = ["bash", "-c", offline]
     assert run(asked, room).stdout == f"1 {room}/.run/wheels\n"
@@ -152,7 +152,7 @@ def test_a_bundle_that_does_not_fit_says_why_and_changes_nothing(machine: Path) 
 def test_an_image_of_the_same_files_is_not_built_again(machine: Path) -> None:
     build = ["bash", "-c", ". bin/lib/common.sh; . bin/lib/build.sh; build_images"]
     assert run([*build], machine).stdout.count("Building") == 2
-    # It builds nothing for this stack, nor for another, which needs other names.
+    # A second run builds nothing for this stack, nor for another one, which needs other names.
     assert run([*build], machine).stdout == ""
     other = [*build[:2], f"COMPOSE_PROJECT_NAME=other; {build[2]}"]
     assert run([*other], machine).stdout == ""
@@ -185,7 +185,7 @@ make down
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_room_without_a_network(tmp_path: Path) -> None:
-    """The archive is all that the room gets: no index, no mirror, no registry; the engine has no image."""
+    """The room gets only the archive: no index, no mirror, no registry; and its engine has no image."""
     checkout, room = tmp_path / "checkout", tmp_path / "room"
     subprocess.run(["git", "clone", "-q", REPO, checkout], check=True)
     (checkout / ".venv").symlink_to(REPO / ".venv")

@@ -1,6 +1,6 @@
 """Every case of docs/caching-rules.toml, requested from the running stack.
 
-Natively, `make test` has those that name a host: each site once. Both modes have the same rules.
+Natively, `make test` runs only the cases that name a host: each site once. Both modes have the same rules.
 """
 
 import re
@@ -16,7 +16,7 @@ OF_ONE_HOST = list(cases(()))
 
 
 def outcome(cache_status: str) -> str:
-    """A Cache-Status header in the words of the table."""
+    """Return a Cache-Status header in the words of the table."""
     members = [member.strip() for member in cache_status.split(",")]
     varnish = members[0]
     if not varnish.startswith("varnish"):

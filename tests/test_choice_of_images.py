@@ -1,4 +1,4 @@
-"""Which images the commands use: the official ones, or those built from packages; the engine is simulated."""
+"""The images that the commands use, official ones or those built from packages; the engine is simulated."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_plain_compose_hears_of_the_offline_images(bare: Path) -> None:
     for _ in range(2):
         assert choose_images(bare).endswith("proscenium/nginx:offline\n")
         assert override.read_text() == (bare / "offline" / "compose.yaml").read_text()
-        assert not override.is_symlink()  # an editor would write through it
+        assert not override.is_symlink()  # an editor would write through a link
     # Images that the user has named say nothing about the official ones.
     choose_images(bare, NGINX_IMAGE="proscenium/nginx:newest", PYTHON_IMAGE="proscenium/python:newest")
     assert override.exists()

@@ -40,7 +40,7 @@ def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedP
 
 
 def type_in(folder: Path, *command: str, **settings: str) -> str:
-    """What a command prints that a learner types in a copy, whose settings are in .env."""
+    """Return the output of a command that a learner types in a copy, whose settings are in .env."""
     left_out = {*SETTINGS, *NOT_INHERITED, *PORTS}
     own = {name: value for name, value in os.environ.items() if name not in left_out}
     done = subprocess.run(command, cwd=folder, env=own | settings, capture_output=True, text=True)
@@ -49,12 +49,12 @@ def type_in(folder: Path, *command: str, **settings: str) -> str:
 
 
 def docker(*arguments: str) -> str:
-    """What a Docker command prints."""
+    """Return the output of a Docker command."""
     return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def left_over() -> list[str]:
-    """Containers, networks, volumes and images of the class's copies."""
+    """Return the containers, networks, volumes and images of the class's copies."""
     found = docker("ps", "--all", "--format", "{{.Names}}").split()
     for kind in ("network", "volume"):
         found += docker(kind, "ls", "--format", "{{.Name}}").split()
@@ -63,17 +63,17 @@ def left_over() -> list[str]:
 
 
 def started(number: int) -> str:
-    """When a copy's Varnish was started."""
+    """Return when a copy's Varnish was started."""
     return docker("inspect", "-f", "{{.State.StartedAt}}", f"{CLASS}-class-{number:02}-varnish-1")
 
 
 def get(number: int, path: str, host: str = "localhost") -> requests.Response:
-    """A request to a copy."""
+    """Send a request to a copy; return the response."""
     return requests.get(f"http://127.0.0.1:31{number}80{path}", headers={"Host": host}, timeout=20)
 
 
 def signs_in(number: int, password: str) -> bool:
-    """Whether the admin's password opens a copy's own pages."""
+    """Return whether the admin can sign in to a copy with this password."""
     form = {"username": "admin", "password": password}
     page = f"http://127.0.0.1:31{number}80/admin/login"
     headers = {"Host": "localhost"}
@@ -83,7 +83,7 @@ def signs_in(number: int, password: str) -> bool:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Iterator[Path]:
-    """A teacher's checkout; its class is closed afterwards."""
+    """Yield a teacher's checkout; its class is closed afterwards."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     tmp_path.chmod(0o755)
@@ -151,7 +151,7 @@ def test_two_copies_are_opened_used_reset_and_closed(checkout: Path) -> None:
 
 
 def interrupt_an_opening(checkout: Path) -> None:
-    """Ctrl-C while the first copy starts."""
+    """Press Ctrl-C while the first copy starts."""
     opening = subprocess.Popen(
         ["bin/class", "open", "2"],
         cwd=checkout,
@@ -171,7 +171,7 @@ def interrupt_an_opening(checkout: Path) -> None:
 
 
 def do_lesson_1(copy: Path, number: int) -> None:
-    """What its page says."""
+    """Do what the page of lesson 1 says."""
     begun = type_in(copy, "bin/lesson", "begin", "1")
     word = re.findall(r"word of this attempt is (\w+)", begun)[0]
     for url in URLS:
@@ -186,7 +186,7 @@ def do_lesson_1(copy: Path, number: int) -> None:
 
 @contextmanager
 def application(copy: Path) -> Iterator[str]:
-    """Lesson 20's application in a copy, with nginx and Varnish in front; its headers name the copy."""
+    """Run lesson 20's application in a copy, behind nginx and Varnish; its headers name the copy."""
     headers = copy / LESSON_20 / "headers.toml"
     headers.write_text(headers.read_text().replace('["/price"]', f'["/price"]\nX-Copy = "{copy.name}"'))
     program = [sys.executable, str(copy / LESSON_20 / "application.py")]

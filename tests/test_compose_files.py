@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def compose() -> None:
-    """Compose comes with the engine."""
+    """Skip a test that needs Compose, which comes with the engine."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here")
 
@@ -47,8 +47,8 @@ def test_compose_accepts_each_extra_without_a_warning(compose: None, extra: str)
 
 
 def test_nginx_and_locust_learn_whether_other_machines_reach_them(compose: None) -> None:
-    """Then the comparison names do not answer. Locust's page
-    requires a password, which a new container finds where the last one has left it (loadtest/tests)."""
+    """If they do, the comparison names do not answer, and Locust's page requires a password, which a new
+    container finds where the last one has left it (loadtest/tests)."""
     services = merged(os.environ | {"BIND_ADDR": "[::]"}, "compose.yaml")["services"]
     for name in ("nginx", "locust"):
         assert services[name]["environment"]["BIND_ADDR"] == "[::]"
@@ -93,7 +93,7 @@ def test_both_files_with_the_offline_names_agree(compose: None) -> None:
 
 
 def test_the_table_of_settings_has_every_published_port() -> None:
-    """`make up` knows them from there: that port, and the file that publishes it."""
+    """From this table `make up` knows each port, and the file that publishes it."""
     found = {
         name: (default, file)
         for file in tracked("compose.yaml", "extras/*/*.yaml")
@@ -139,7 +139,7 @@ def test_no_argument_of_a_health_check_has_white_space(composed: Json) -> None:
 
 
 def test_a_container_keeps_the_health_check_that_it_was_made_with(composed: Json) -> None:
-    """Between `git pull` and `make up`: a mounted file stays as it was, one in a mounted folder does not."""
+    """Between `git pull` and `make up`, a mounted file stays as it was; one in a mounted folder does not."""
     for name, service in composed["services"].items():
         mounts = {mount["target"]: mount for mount in service["volumes"]}
         for script in (part for part in service["healthcheck"]["test"] if part.endswith(".sh")):
@@ -193,7 +193,7 @@ def test_the_exporter_knows_the_control_group_of_each_service(compose: None) -> 
 
 
 def test_only_who_listens_may_write_where_sockets_are(composed: Json) -> None:
-    """So no service can put a socket of its own in the place of another's."""
+    """So no service can replace the socket of another."""
     writers: dict[str, set[str]] = {}
     for name, service in composed["services"].items():
         for mount in service.get("volumes", []):
@@ -204,7 +204,7 @@ def test_only_who_listens_may_write_where_sockets_are(composed: Json) -> None:
 
 
 def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: Json) -> None:
-    """That it is accepted: backend/tests/test_load_account.py and, by the player's rows, test_load.py."""
+    """(backend/tests/test_load_account.py and, by the player's rows, test_load.py show that it works.)"""
     services = composed["services"].items()
     have = {name for name, each in services for mount in each["volumes"] if mount["source"] == "player"}
     assert have == {"backend", "camera", "mirror", "second", "third", "locust", "locust-worker"}
@@ -231,9 +231,9 @@ def test_every_image_and_host_port_is_a_setting_and_documented() -> None:
             )
     defaults = {each.name: each.default if each.example is None else each.example for each in FOR_USERS}
     for name, default in re.findall(r"\$\{(\w+):-([^}]*)}", source):
-        default = re.sub(r"/dev/null|\$.*", "", default)  # how a mount says "none"; what Compose works out
+        default = re.sub(r"/dev/null|\$.*", "", default)  # no file, and what Compose computes
         if name.endswith("_IMAGE"):
-            default = ""  # only compose.yaml has the version
+            default = ""  # only compose.yaml names the version
         if (name, default) == ("LOADTEST_WORKERS", "1"):
             continue  # `replicas` must be a number; empty means one
         assert (name, default) in defaults.items()
@@ -246,7 +246,7 @@ def test_a_service_gets_every_setting_that_it_reads(composed: Json, service: str
 
 
 def test_the_version_of_an_image_is_written_once() -> None:
-    """But for the starter, which people copy without the rest."""
+    """The starter, which people copy without the rest, repeats it."""
     copied = (REPO / "starter" / "compose.yaml").read_text()
     texts = {name: (REPO / name).read_text(errors="replace") for name in tracked(":!*.md", ":!starter")}
     image = r"\$\{\w+_IMAGE:-([^$}]+)}"
@@ -265,13 +265,13 @@ def test_locust_reaches_each_site_by_its_name(composed: Json) -> None:
 
 
 def test_native_mode_sets_every_address() -> None:
-    """A default that fits containers only would be missed by a test that happens not to use it."""
+    """Otherwise a default for containers would remain, which tests that do not use it would not notice."""
 
     def names(pattern: str, *files: str) -> set[str]:
         return {name for file in files for name in re.findall(pattern, (REPO / file).read_text(), re.M)}
 
     settings = {setting.name for setting in SETTINGS if setting not in FOR_USERS}
-    # For containers; for several caches; for more clients than the memory limits have room for.
+    # These are for containers, for several caches, or for more clients than the memory limits allow.
     others = {"NAME_SERVERS", "OBSERVE_LOG", "CONNECT_TIMEOUT", "VARNISH_NAME", "CDN", "MACHINES"}
     others |= {"BACKEND_CONNECTIONS"}
     native = names(r"^([A-Z_]+)=", "native/addresses.env", *tracked("extras/*/native.env"))

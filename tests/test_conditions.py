@@ -1,7 +1,7 @@
 """A file gives the same response to a conditional request or a range on every path.
 
-Only on the default host does a cookie choose another one: past nginx's own copies.
-test_your_application.py asks the same of an application of one's own.
+On the default host, a cookie chooses another path, past nginx's own copies.
+test_your_application.py tests the same for an application of your own.
 """
 
 import uuid
@@ -12,7 +12,8 @@ from tests.conditions import differences, rows
 from tests.stack import SITES, Stack
 
 PATHS = [*((host, {}) for host in (*SITES, "direct.localhost")), ("localhost", {"Cookie": "who=me"})]
-FILES = ("bench/small.swf", "bench/big.swf", "fox.svg")  # small, from the disk of nginx, compressed
+# A small file, one that nginx reads from the disk, one that is compressed.
+FILES = ("bench/small.swf", "bench/big.swf", "fox.svg")
 
 
 def test_the_page_has_its_table() -> None:

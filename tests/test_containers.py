@@ -22,7 +22,7 @@ def inspect(stack: Stack, service: str) -> dict:  # type: ignore[type-arg]
 
 
 def root_processes(stack: Stack, service: str) -> set[str]:
-    """Root's processes now; a health check that the engine is just starting is among them."""
+    """Return root's processes now, including a health check that the engine is just starting."""
     command = "grep -H ^Uid: /proc/[0-9]*/status || true"  # a process may end meanwhile
     found = re.findall(
         r"^/proc/(\d+)/status:Uid:\s+(\d+)", stack.compose("exec", "-T", service, "sh", "-c", command), re.M
@@ -33,7 +33,7 @@ def root_processes(stack: Stack, service: str) -> set[str]:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_hardened(stack: Stack, service: str) -> None:
-    """The running container, not the file: an engine may ignore options it does not support."""
+    """This inspects the running container, because an engine may ignore options it does not support."""
     found = inspect(stack, service)
     host = found["HostConfig"]
     assert found["State"]["Health"]["Status"] == "healthy"
@@ -52,7 +52,7 @@ def test_hardened(stack: Stack, service: str) -> None:
 
 
 def test_plain_compose_commands_work(stack: Stack) -> None:
-    """Without the names that `make up` exports, compose.override.yaml has the offline images'."""
+    """`make up` exports the names of offline images; for plain Compose, compose.override.yaml gives them."""
     exported = re.findall(r"^(\w+)=(.*)$", (REPO / "offline" / "images.env").read_text(), re.M)
     variables = dict(stack.environment.items() - set(exported))
     override = [name for name in ("compose.override.yaml",) if (REPO / name).exists()]
@@ -69,7 +69,7 @@ def test_plain_compose_commands_work(stack: Stack) -> None:
     )
 
 
-# Prints which of these addresses are reached, each HOST:PORT.
+# Prints those of the given addresses, each HOST:PORT, that can be reached.
 REACHED = """
 import socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -100,7 +100,7 @@ print(*(address for address, yes in zip(sys.argv[1:], found) if yes))
     ],
 )
 def test_networks(stack: Stack, source: str, reached: str, others: str) -> None:
-    """Internal ones have no way out, not even to nginx's address on the published network, EDGE."""
+    """Internal networks have no way out, not even to nginx's address on the published network, EDGE."""
     networks = inspect(stack, "nginx")["NetworkSettings"]["Networks"]
     edge = networks[f"{stack.project}_edge"]["IPAddress"]
     addresses = f"{reached} {others}".replace("EDGE", edge).split()
@@ -111,7 +111,7 @@ def test_networks(stack: Stack, source: str, reached: str, others: str) -> None:
 
 
 def every_listener_answers(stack: Stack) -> bool:
-    """Whether every site answers from the backend, and both stage transports and the policy port answer."""
+    """Return whether every site, both stage transports and the policy port answer."""
     for host in (*SITES, "direct.localhost"):
         assert stack.get(f"/admin/id?{uuid.uuid4().hex}", host).status_code == 200, host
     for stage in (stack.stage_client(), stack.web_stage_client()):
@@ -126,7 +126,7 @@ def every_listener_answers(stack: Stack) -> bool:
 @pytest.mark.slow
 def test_containers_may_come_back_in_any_order(stack: Stack) -> None:
     """After a reboot the engine starts containers without knowing their dependencies."""
-    services = ("locust", "nginx", "varnish", "policyd", "backend")  # each before what it depends on
+    services = ("locust", "nginx", "varnish", "policyd", "backend")  # each before its dependencies
     containers = [inspect(stack, service)["Id"] for service in services]
     subprocess.run(["docker", "stop", *containers], check=True, stdout=subprocess.DEVNULL)
     for container in containers:
@@ -143,7 +143,7 @@ def test_the_log_of_the_inspector_names_the_real_client(stack: Stack) -> None:
         log = stack.compose("logs", "--tail", "50", service).splitlines()
         return [line for line in log if marker in line]
 
-    # Neither writes a line immediately.
+    # Neither of the two writes a line immediately.
     wait_until(lambda: lines("inspect"))
     wait_until(lambda: lines("nginx"))
     [inspected] = lines("inspect")

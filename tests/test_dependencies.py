@@ -1,4 +1,4 @@
-"""Python dependencies: the lock files agree, and the load test needs only what Locust's image has."""
+"""Python dependencies: the lock files agree, and the load test needs only packages of Locust's image."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ def test_locks_hold_together() -> None:
 
 
 def requirements(distribution: str, extras: Iterable[str] = ()) -> set[str]:
-    """The packages that a package needs here, with these extras, and with those that it asks for itself."""
+    """Return the packages that a package needs here, directly or indirectly, with these extras."""
     found = set()
     for each in map(Requirement, requires(distribution) or []):
         if each.marker is None or any(each.marker.evaluate({"extra": name}) for name in ("", *extras)):
@@ -38,7 +38,7 @@ def requirements(distribution: str, extras: Iterable[str] = ()) -> set[str]:
 
 
 def third_party_imports() -> set[str]:
-    """The modules that the load test imports and neither it nor Python brings."""
+    """Return the modules that the load test imports, except its own and Python's."""
     loadtest = REPO / "loadtest"
     parts = [part for part in loadtest.rglob("*.py") if "tests" not in part.parts]
     imported = set()
@@ -52,7 +52,7 @@ def third_party_imports() -> set[str]:
 
 
 def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
-    """Locust's image does not have our lock, only Locust and its dependencies."""
+    """Locust's image is not built from our lock: it contains only Locust and its dependencies."""
     of = packages_distributions()
     used = {canonicalize_name(of[name][0]) for name in third_party_imports()}
 
@@ -61,5 +61,5 @@ def test_the_official_locust_image_brings_what_the_load_test_imports() -> None:
         new = set[str]().union(*(requirements(name) for name in new)) - brought
         brought |= new
     assert used <= brought
-    # Only by way of engineio and simple-websocket; if that changes, the image must get it from us.
+    # wsproto comes only with engineio and simple-websocket; without them, we would have to install it.
     assert used - requirements("locust") - {"locust"} == {"wsproto"}

@@ -44,7 +44,7 @@ START = re.compile(r"(make up|docker compose (-f \S+ )*up)\b[^\n]*")
 
 @dataclass(frozen=True)
 class Block:
-    """Commands of one page and the lines they must print."""
+    """A block of commands on one page, and the lines that they must print."""
 
     page: str
     commands: str
@@ -55,7 +55,7 @@ class Block:
 
 
 def blocks() -> list[Block]:
-    """Every block of commands in the pages, in order; a list item's indentation is removed."""
+    """Return every block of commands in the pages, in order; a list item's indentation is removed."""
     found = []
     fences = re.compile(r"^( *)```sh\n(.*?)\n\1```(?:\n\s*\n\1```text\n(.*?)\n\1```)?$", re.M | re.S)
     for page in PAGES:
@@ -66,7 +66,7 @@ def blocks() -> list[Block]:
 
 
 def inline_commands() -> set[str]:
-    """Commands of this project inside sentences and tables."""
+    """Return the commands of this project inside sentences and tables."""
     commands = set()
     for page in PAGES:
         prose = re.sub(r"^ *```.*?^ *```$", "", (REPO / page).read_text(), flags=re.M | re.S)
@@ -75,7 +75,7 @@ def inline_commands() -> set[str]:
 
 
 def starts() -> list[str]:
-    """The commands that start a stack: `make` first, because it builds the images, and native mode last."""
+    """Return the commands that start a stack: `make` first, as it builds the images, native mode last."""
     printed = inline_commands() | {block.commands for block in blocks()}
     found = filter(START.fullmatch, printed)
     return sorted(found, key=lambda command: ("native" in command, "docker" in command, command))
@@ -83,7 +83,7 @@ def starts() -> list[str]:
 
 @pytest.fixture(scope="module")
 def other() -> Iterator[Stack]:
-    """A stack for the commands that start one."""
+    """Yield a stack for the commands that start one."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     other = Stack("auto", PROJECT + "-documented")
@@ -93,7 +93,7 @@ def other() -> Iterator[Stack]:
 
 
 def running(stack: Stack) -> set[str]:
-    """Names of the services that run; an extra's service by the extra's name."""
+    """Return the names of the services that run; an extra's service has the extra's name."""
     services = stack.compose("ps", "--services", "--status", "running")
     return set(services.replace("locust-worker", "workers").split())
 
@@ -101,7 +101,7 @@ def running(stack: Stack) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", starts())
 def test_start(other: Stack, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The site answers; the core's services run, those of the extras in the command, and no others."""
+    """The site answers; the services of the core and of the command's extras run, and no others."""
     if "native" in command:
         other.make("clean")
     elif "--remove-orphans" in command:

@@ -1,4 +1,4 @@
-"""`.env` means to `make` what it means to Compose, or a line is refused by name."""
+"""`make` reads `.env` as Compose does, or refuses a line and names it."""
 
 import json
 import os
@@ -30,9 +30,9 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
 def ours(
     folder: Path, before: str = "", environment: dict[str, str] = ENVIRONMENT, after: str = ""
 ) -> list[str] | str:
-    """The values that the commands read, or why they refuse the file; and what is said `after`."""
+    """Return the values that the commands read, or why they refuse the file; and the output of `after`."""
     script = f"{before}\n{READ}{after}"
-    # No text: a carriage return may be a part of a value.
+    # Bytes, not text, because a carriage return may be a part of a value.
     done = subprocess.run(
         ["bash", "-c", script, "read", folder], cwd=REPO, env=environment, capture_output=True
     )
@@ -42,7 +42,7 @@ def ours(
 
 
 def theirs(folder: Path) -> list[str]:
-    """The values that Compose reads; none if it refuses the file."""
+    """Return the values that Compose reads; none if it refuses the file."""
     asked = "services: {}\nx-values:\n" + "".join(f'  - "${{{name}-unset}}"\n' for name in NAMES)
     done = subprocess.run(
         ["docker", "compose", "-f", "-", "config", "--format", "json"],
@@ -58,7 +58,7 @@ def theirs(folder: Path) -> list[str]:
 
 
 def draw(lines: random.Random) -> str:
-    """A line that sets one of the names."""
+    """Return a random line that sets one of the names."""
     text = "".join(lines.choices(PIECES, k=lines.randint(0, 5)))
     value = lines.choice([text, text, f'"{text}"', f"'{text}'", f'"{text}" # comment', f"'{text}'x"])
     before = lines.choice(["", "", "", "export ", "  ", "\t", "export\t"])

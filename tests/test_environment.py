@@ -1,4 +1,4 @@
-"""What this machine has already: variables of the shell, other programs and checkouts, the user's rights."""
+"""The commands beside other things on a machine: variables, programs, checkouts, the user's rights."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from tests.support.ports import free_port_range, free_ports
 @pytest.mark.parametrize("closed", ["nginx/sites", "varnish/start.sh", "health.sh"])
 def test_a_checkout_with_a_strict_umask_is_rejected_with_the_remedy(bare: Path, closed: str) -> None:
     """Containers read the files as other users. A private key beside them keeps its mode."""
-    engine(bare, "*)")  # it accepts every command
+    engine(bare, "*)")  # an engine that accepts every command
     (bare / "nginx" / "a-users-own.key").touch(mode=0o600)
     (bare / closed).chmod(0o700)
     done = run(bare, "up")
@@ -104,7 +104,7 @@ def test_a_variable_that_a_command_does_not_read_is_refused(typed: tuple[str, ..
 
 
 def test_what_a_shell_exports_for_itself_is_no_variable_of_a_command(bare: Path) -> None:
-    """HOST, TAG and URL are in the environment of many; settings come from there as Compose takes them."""
+    """Many shells export HOST, TAG and URL; only settings are taken from the environment, as by Compose."""
     with (bare / "Makefile").open("a") as makefile:
         makefile.write("\nwatch: print\nprint:\n\t@env\n")
     ours = {"HOST": "pc", "LESSON": "2", "APP": "example.org", "EXTRAS": "ring", "HTTP_PORT": "1"}

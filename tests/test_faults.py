@@ -16,18 +16,18 @@ from tests.support.visitors import Visitors, seen_by_a_newcomer
 from tests.support.wait import wait_until
 from tests.test_watch import watching
 
-# In `make test`: they take the shortest time.
+# The faults of `make test`, which take the shortest time.
 QUICK = shlex.split("""
     varnish-worker-killed nginx-worker-killed policyd-killed backend-killed broken-vcl broken-nginx
     nginx-killed varnish-killed nginx-disk-full varnish-memory-full
 """)
-QUIET = 2.0  # seconds without a failure: it is over
+QUIET = 2.0  # seconds without a failure, after which a fault counts as over
 ROWS: dict[str, str] = {}
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack of its own checkout, whose files some faults change."""
+    """Yield a stack from a separate checkout, because some faults change files."""
     folder = tmp_path_factory.mktemp("faults")
     folder.chmod(0o755)  # nginx's and Varnish's users read it
     copy_checkout(folder)
@@ -38,7 +38,7 @@ def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def watch(faulty: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The output of one `make watch`, which goes on through every fault."""
+    """Yield the output of one `make watch`, which continues through every fault."""
     log = tmp_path_factory.mktemp("watch") / "log"
     with watching(faulty, log, "fault") as process:
         yield log
@@ -60,7 +60,7 @@ def test_a_fault_keeps_its_promise(faulty: Stack, watch: Path, fault: Fault) -> 
         faulty.make("break", f"FAULT={fault.name}")
         wait_until(lambda: not fault.shows or shows(faulty, fault))  # connections to it are left
         if not fault.commands[1]:
-            faulty.make("status")  # it has mended itself, and fails if a service is not well
+            faulty.make("status")  # the stack has repaired itself; this fails if a service is not well
         if fault.lasts:
             time.sleep(max(0, broken + fault.lasts - time.monotonic()))
         mending = time.monotonic()
@@ -106,12 +106,12 @@ def test_a_fault_keeps_its_promise(faulty: Stack, watch: Path, fault: Fault) -> 
 
 
 def shows(stack: Stack, fault: Fault) -> int:
-    """The exit status of the command that fails while it is broken."""
+    """Return the exit status of the fault's command, which fails while the stack is broken."""
     return subprocess.run(["bash", "-c", fault.shows], env=stack.environment, timeout=30).returncode
 
 
 def gone(watched: str) -> list[str]:
-    """The services of which `make watch` has told that they stopped, and not that they are back."""
+    """Return the services that have stopped and are not back, according to `make watch`."""
     told = dict(re.findall(r"^[\d:]{8}  (\S+) (has stopped|is frozen|is back|goes on)\.$", watched, re.M))
     return [name for name, last in told.items() if last in ("has stopped", "is frozen")]
 

@@ -13,7 +13,7 @@ LARGE = 80 << 10  # bytes; nginx reads larger media from the disk (nginx/caching
 
 @pytest.fixture
 def files(stack: Stack) -> list[str]:
-    """The pictures that the stage page names."""
+    """Return the pictures that the stage page names."""
     return sorted(set(PATTERN.findall(stack.get("/stages/festival").text)))
 
 

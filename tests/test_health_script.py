@@ -10,7 +10,7 @@ from tests.stack import REPO
 
 
 class Checked:
-    """health.sh with a service that answers as `answers` says, y or n, one letter for each check."""
+    """health.sh with a service whose answers are given: y or n for each check."""
 
     def __init__(self, folder: Path) -> None:
         self.script, self.answers, self.trace = folder / "health.sh", folder / "answers", folder / "trace"
@@ -29,7 +29,7 @@ class Checked:
         self.environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
 
     def run(self, answers: str) -> tuple[int, list[str]]:
-        """One check of the engine: its exit status, and what the script did."""
+        """Make one check, as the engine does; return its exit status and the script's actions."""
         self.answers.write_text(answers)
         self.trace.write_text("")
         done = subprocess.run(["sh", self.script, "service"], env=self.environment, check=False, timeout=60)

@@ -11,7 +11,7 @@ from tests.stack import Stack
     [
         ("/media/bench/tiny.html", 5_000),  # kept by nginx and by Varnish
         ("/media/bench/small.swf", 75_000),
-        ("/media/bench/big.swf", 1_300_000),  # Varnish keeps its name, nginx reads it from the disk
+        ("/media/bench/big.swf", 1_300_000),  # Varnish keeps the file's name, nginx reads the file
     ],
 )
 def test_a_hit_is_byte_for_byte_the_file(stack: Stack, path: str, size: int) -> None:

@@ -27,9 +27,9 @@ RESPONSES = {
 
 
 def complaints(stack: Stack, host: str, method: str, path: str, headers: dict[str, str]) -> list[str]:
-    """The linter's warnings about one response.
+    """Return the linter's warnings about one response.
 
-    It is not told when that arrived: on a busy machine a Date is seconds old, as if the clock were wrong.
+    The linter does not learn when it arrived: on a busy machine an old Date would look like a wrong clock.
     """
     asked = HttpRequestLinter()
     asked.process_request_topline(method.encode(), stack.url(path, host).encode(), b"1.1")

@@ -1,4 +1,4 @@
-"""The images that are configured, official or not: offline/contract.toml, and our own files on them."""
+"""The configured images, official or not: the terms of offline/contract.toml, and our own files in them."""
 
 import json
 import os
@@ -21,7 +21,7 @@ pytestmark = [
 CONTRACT: dict[str, dict[str, Any]] = tomllib.loads((REPO / "offline" / "contract.toml").read_text())
 ACCEPTED = [(name, script) for name, terms in CONTRACT.items() for script in terms["accepts"]]
 WRITTEN = ("/etc/nginx/generated", "/var/tmp")  # by nginx's start script; volumes in compose.yaml
-OPTIONAL = ("THEATRES=second third",)  # without it, some files are not read
+OPTIONAL = ("THEATRES=second third",)  # so that nginx and Varnish read all files
 every_image = pytest.mark.parametrize("name", CONTRACT)
 
 
@@ -30,8 +30,8 @@ OBSERVE = "extras/observe/compose.yaml"  # the only extra with an image of its o
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    """The services of compose.yaml, and the one with Prometheus, with the images that are configured."""
-    # Without a registry only `make up EXTRAS=observe` builds it.
+    """Return the services of compose.yaml and extras/observe, with the configured images."""
+    # Without a registry, only `make up EXTRAS=observe` builds Prometheus' image.
     choose = ". bin/lib/common.sh; . bin/lib/engine.sh; . offline/images.sh; choose_images"
     check("bash", "-c", choose, env=os.environ | {"COMPOSE_FILE": "", "EXTRAS": "observe"})
     files = ("--file=compose.yaml", f"--file={OBSERVE}")
@@ -42,19 +42,19 @@ def services() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def images(services: dict[str, Any]) -> dict[str, str]:
-    """The image behind each name of the contract."""
+    """Return the image behind each name of the contract."""
     found = {name: services[name]["image"] for name in CONTRACT if name in services}
     return {**found, "python": services["backend"]["build"]["args"]["PYTHON_IMAGE"]}
 
 
 def inside(image: str, script: str, *options: str) -> str:
-    """Run a shell script in a new container of an image, limited as in compose.yaml; its output."""
+    """Return the output of a shell script in a new container of an image, limited as in compose.yaml."""
     limits = ("--network=none", "--read-only", "--tmpfs=/tmp:exec,mode=1777", "--cap-drop=ALL")
     return check("docker", "run", "--rm", *limits, *options, "--entrypoint=sh", image, "-c", script)
 
 
 def lines(image: str, script: str) -> list[str]:
-    """The lines that a script prints in a container of an image."""
+    """Return the lines that a script prints in a container of an image."""
     return inside(image, script).splitlines()
 
 
@@ -90,7 +90,7 @@ def test_programs_that_no_script_may_count_on(images: dict[str, str], name: str)
 def test_folders(images: dict[str, str], name: str) -> None:
     folders = CONTRACT[name]["folders"]
     image = images[name]
-    # Without the limits, which mount another /tmp.
+    # The container has no limits here, because these mount another /tmp.
     script = f"stat -c '%n %a %F' {' '.join(folders)}"
     found = check("docker", "run", "--rm", "--entrypoint=sh", image, "-c", script).splitlines()
     assert found == [f"{folder} {mode} directory" for folder, mode in folders.items()]

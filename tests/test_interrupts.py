@@ -1,4 +1,4 @@
-"""Ctrl-C in commands that change a stack: it says what there is, or what to type; nothing stays stopped."""
+"""Ctrl-C in commands that change a stack: they print its state, or what to type; nothing stays stopped."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from tests.stack import draw_ports
 from tests.test_backup import RESTORE, old_backups
 
 UP = ("ps*status=paused*|ps*health=*)", "ps*) echo 1", "exec*admin-password) echo secret", "*)")
-# A command, and what the engine answers beside the usual.
+# A command, and the engine's answers, in addition to the usual ones.
 COMMANDS = [
     ("up", UP),
     ("stack down", ["'compose down'*)"]),
@@ -37,7 +37,7 @@ def test_an_interrupt_leaves_things_as_they_were_or_says_what_to_type(
     *_, heard = interrupted(bare, command, answers, 1000, settings)
     for moment in random.sample(range(1, len(heard) + 1), 3):
         code, said, heard = interrupted(bare, command, answers, moment, settings)
-        # 0 and 1: Bash has taken it for the affair of a program, which then went on, or failed.
+        # 0 and 1: Bash has left the signal to a program, which then continued, or failed.
         assert code in (-signal.SIGINT, 0, 1, 130), (moment, heard, said)
         last = re.search(r"^(Interrupted|Failed: make reload).+\n\Z", said, re.M)
         assert code <= 0 or last, (moment, heard, said)
@@ -65,7 +65,7 @@ def test_a_half_made_venv_is_made_again(bare: Path, there: list[str], again: boo
 def interrupted(
     bare: Path, command: str, answers: list[str], at: int, settings: dict[str, str]
 ) -> tuple[int, str, list[str]]:
-    """Press Ctrl-C while the engine runs the command's `at`-th; status, errors, what the engine has heard."""
+    """Press Ctrl-C during the engine's `at`-th command; return status, errors, and the engine's commands."""
     log = engine(bare, f"*working_dir*) echo {bare}", *answers)
     log.write_text("")
     docker = bare.parent / "bin" / "docker"

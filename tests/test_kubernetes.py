@@ -1,6 +1,6 @@
-"""extras/kubernetes: the API's schemas; settings and files are the stack's. Needs no cluster.
+"""extras/kubernetes: the API's schemas, and that settings and files are the stack's. Needs no cluster.
 
-extras/kubernetes/proof runs it.
+extras/kubernetes/proof tests it on a cluster.
 """
 
 import os
@@ -27,7 +27,7 @@ FOLDER = REPO / "extras" / "kubernetes"
 BASE = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())
 FILES = (*BASE["resources"], "load-balancer/service.yaml", "ingress/ingress.yaml")
 OBJECTS = [each for name in FILES for each in yaml.safe_load_all((FOLDER / name).read_text())]
-PODS = {  # of each service
+PODS = {  # the pod's specification for each service
     each["metadata"]["name"]: each["spec"]["template"]["spec"]
     for each in OBJECTS
     if "template" in each.get("spec", {})
@@ -77,7 +77,7 @@ SCRIPTS = {"nginx": "./scripts/settings.sh", "varnish": "./settings.sh"}
 
 
 def addresses(service: str, script: str) -> dict[str, str]:
-    """Those of nginx or Varnish and of what they reach, as their scripts make them."""
+    """Return the addresses of nginx or Varnish, and of their upstreams, as their scripts make them."""
     values = {each["name"]: each.get("value", "varnish-0") for each in container(service)["env"]}
     values["PATH"] = os.environ["PATH"]
     done = ran("sh", "-euc", f". {script}; set", cwd=REPO / service, env=values)
@@ -139,13 +139,13 @@ def test_the_stack_fits_a_node_of_two_cores_beside_its_system() -> None:
         if "template" in each["spec"]:
             name = each["metadata"]["name"]
             millicores = container(name)["resources"]["requests"]["cpu"].removesuffix("m")
-            asked[name] = int(millicores) * each["spec"].get("replicas", 1)  # a DaemonSet: on this node
+            asked[name] = int(millicores) * each["spec"].get("replicas", 1)  # a DaemonSet has one on a node
     assert asked.keys() == PODS.keys()
     assert sum(asked.values()) <= 1000
 
 
 def test_a_node_is_ready_only_while_varnish_or_upstage_has_a_page_for_it() -> None:
-    """nginx's own copy of this page says nothing about the others. (Varnish: stale_24h_while_sick.vtc.)"""
+    """nginx's own copy of the page does not count. (Varnish's copies: stale_24h_while_sick.vtc.)"""
     asked = container("nginx")["readinessProbe"]["httpGet"]
     headers = "".join(f"{each['name']}: {each['value']}\r\n" for each in asked["httpHeaders"])
     probe = f"GET {asked['path']} HTTP/1.1\r\n{headers}\r\n".encode()
@@ -160,7 +160,7 @@ def test_a_node_is_ready_only_while_varnish_or_upstage_has_a_page_for_it() -> No
 
 
 def test_an_overlay_chooses_images_settings_and_the_way_in(tmp_path: Path) -> None:
-    """As the README has it. Every pod is hardened."""
+    """The overlay is the README's. Every pod is hardened."""
     command = ["kustomize", "build"] if shutil.which("kustomize") else ["kubectl", "kustomize"]
     if not shutil.which(command[0]):
         pytest.skip("there is neither kustomize nor kubectl")

@@ -20,7 +20,8 @@ def test_the_first_lesson_can_be_done(stack: Stack) -> None:
     """One lesson is enough here; lessons/learners tests each check and its refusals."""
     learner = Learner(stack)
     learner.begin(1)
-    wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)  # though it is in the cache
+    # The page is in a cache, so it must be purged.
+    wait_until(lambda: '<li data-state="begun">' in stack.get("/lessons/").text)
     learner.follow([*solution(1), *in_section(lessons()[0], "Look")])
     learner.right()
 

@@ -62,7 +62,7 @@ def test_shellcheck() -> None:
     ]
     assert len(scripts) > 6
     check("shellcheck", *scripts)
-    # Those of each way of running are chosen at run time (bin/lib/modes.sh), and use what common.sh sets.
+    # These two, one for each mode, are chosen at run time (bin/lib/modes.sh), and use what common.sh sets.
     modes = ("bin/lib/containers.sh", "native/native.sh")
     check("shellcheck", "--exclude=SC2154,SC2034,SC2086,SC2119,SC2120", *modes)
 
@@ -78,7 +78,7 @@ def test_hadolint() -> None:
 
 
 def rendered_nginx_config(folder: Path, extras: dict[str, str] | None = None) -> Path:
-    """The configuration as start.sh writes it; `folder` is its prefix, too."""
+    """Return the configuration as start.sh writes it; `folder` is also its prefix."""
     settings = {
         "PATH": PATH,
         "GENERATED_FOLDER": str(folder),
@@ -99,7 +99,7 @@ def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     )
 
 
-# With these settings the configuration has all files and blocks.
+# With these settings the configuration contains all files and blocks.
 EVERYTHING = {
     "APP": "http://127.0.0.1:8001",
     "OBSERVE_LOG": "unix:/run/observe.sock",
@@ -130,7 +130,7 @@ def test_the_files_have_unix_line_ends() -> None:
 
 
 def test_what_people_copy_has_one_statement_a_line() -> None:
-    """And at most 100 columns."""
+    """Its lines have at most 100 columns."""
     copied = tracked("starter/nginx", "starter/varnish")
     files = [name for name in copied if re.search(r"(?<!page)\.(conf|vcl)$", name)]
     assert len(files) > 10
@@ -141,8 +141,8 @@ def test_what_people_copy_has_one_statement_a_line() -> None:
             assert name not in files or not re.search(r"[;{}]\s*\S", code.rstrip()), f"{name}: {line}"
 
 
-# How a line of a program would read what is no data, or write a part of a file. What tests and checks of
-# lessons do with sources is their own business, and lessons/pages renders pages.
+# Lines by which a program would read something other than data, or write a part of a file. Tests and checks
+# of lessons may read sources, and lessons/pages renders pages.
 NO_DATA = {
     ".sh": [
         r"<!--",  # marks in a page
@@ -157,7 +157,7 @@ NO_DATA = {
     ],
 }
 ALL_THE_SAME = {  # the program, and how the line begins
-    # Compose, which knows the names of a file's variables, may not be installed yet.
+    # Compose, which could list a file's variables, may not be installed yet.
     ("bin/lib/environment.sh", "grep -qsE"),
 }
 

@@ -41,7 +41,7 @@ def test_a_healthy_stack_passes(stack: Stack) -> None:
 
 
 def test_every_class_of_users_has_its_rows_and_the_form_its_verdict(stack: Stack) -> None:
-    """In a browser, against a fake site: loadtest/tests/test_processes.py."""
+    """(The form in a browser, against a fake site: loadtest/tests/test_processes.py.)"""
     page = f"http://127.0.0.1:{stack.ports['LOCUST_PORT']}"
 
     def stats() -> Any:
@@ -65,7 +65,7 @@ LINE = r"\w+[!?] The [a-z ]+\."
 
 
 def test_a_load_test_tidies_its_stage_and_leaves_no_trace_on_another(stack: Stack) -> None:
-    """After the runs above, each with a player."""
+    """The runs above, each with a player, come first."""
     scene = join(stack, "load")
     chat = chat_of(scene)
     for line in chat.splitlines():
@@ -82,7 +82,7 @@ def test_a_load_test_tidies_its_stage_and_leaves_no_trace_on_another(stack: Stac
 
 
 def join(stack: Stack, stage: str) -> list[dict[str, str]]:
-    """The frames that a client gets when it joins."""
+    """Return the frames that a client gets when it joins."""
     client = stack.stage_client()
     try:
         return client.join(stage=stage)
@@ -91,7 +91,7 @@ def join(stack: Stack, stage: str) -> list[dict[str, str]]:
 
 
 def chat_of(frames: list[dict[str, str]]) -> str:
-    """The chat that a late joiner reads."""
+    """Return the chat that a late joiner reads."""
     [chat] = [frame["chat"] for frame in frames if frame["mode"] == "LOAD_CHAT"]
     return unescape(chat)
 
@@ -104,7 +104,7 @@ def test_a_simulated_visitor_fetches_what_a_browser_fetches(stack: Stack, browse
     page.on("requestfinished", lambda request: fetched.add(request.url))
     page.goto(address)
     on_stage(page)
-    # Sounds go on. A webcam's pictures have URLs that change.
+    # Sounds may still be loading. A webcam's pictures have changing URLs.
     expected = {url for url in (address, *named, stack.url("/admin/id")) if WEBCAM not in url}
     wait_until(lambda: page.title() and expected <= fetched, within=60)  # a call lets Playwright report
     page.close()

@@ -32,7 +32,7 @@ PREFIX = "tests"  # the lab's machines may run beside these
 
 @dataclass
 class Probe:
-    """The visitors' report of this time; filled in when they have left."""
+    """The visitors' report, which is filled in when they have left."""
 
     report: dict[str, Any] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class Probe:
         return sum(second.get(outcome, 0) for second in self.report["seconds"])
 
     def p99(self, first: int) -> float:
-        """Of the requests from that second on, in seconds."""
+        """Return the p99, in seconds, of the requests from that second on."""
         times = sorted(t for each in self.report["seconds"] if each["second"] >= first for t in each["times"])
         return float(times[int(0.99 * (len(times) - 1))])
 
@@ -63,14 +63,14 @@ class Machines:
         return done.stdout
 
     def ask(self, machine: int, path: str, host: str = "stage.example.org") -> tuple[int, str]:
-        """A visitor's request: status, and all that was said."""
+        """Send a visitor's request; return the status, and the whole response."""
         url = f"http://10.77.0.1{machine}:8080{path}"
         said = self.script("client", "curl", "-si", "-m", "10", "-H", f"Host: {host}", url).stdout
         return int(said.split()[1]), said
 
     @contextmanager
     def visited(self, machines: tuple[int, ...], seconds: int) -> Iterator[Probe]:
-        """Visitors come to these machines while the block runs."""
+        """Send visitors to these machines while the block runs; yield their report."""
         addresses = [f"10.77.0.1{machine}:8080" for machine in machines]
         options = ("--host=stage.example.org", f"--seconds={seconds}")
         command = (str(SCRIPT), "client", "python3", str(PROBER), *addresses, *options)
@@ -82,7 +82,7 @@ class Machines:
 
 
 def steps(title: str) -> list[tuple[str, str]]:
-    """The blocks of commands in a section of the page, and what each must print."""
+    """Return the blocks of commands in a section of the page, and what each must print."""
     section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
     fences = re.findall(r"^```sh\n(.*?)^```(?:\n\n```text\n(.*?)^```)?", section, re.M | re.S)
     return [
@@ -93,7 +93,7 @@ def steps(title: str) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """The three, with the images of this machine."""
+    """Yield the three machines, with the images of this one."""
     machines = Machines(tmp_path_factory.mktemp("machines"))
     for machine in (1, 2, 3):
         copy_checkout(machines.folder / str(machine))
@@ -107,7 +107,7 @@ def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def edge(machines: Machines) -> Machines:
-    """After the page's steps, the first machine last; it learns of the second one when that has copies."""
+    """Do the page's steps, on the first machine last: it learns of the second when that one has copies."""
     (settings, _), (up, _), (question, answer) = steps("Three machines, step by step")
     said = {}
     for machine in (3, 2, 1):
@@ -133,13 +133,13 @@ def edge(machines: Machines) -> Machines:
 
 
 def varnish_of(said: str) -> tuple[str, str]:
-    """Which Varnish has answered, and whether it was a `hit` or a `fwd=…`."""
+    """Return the Varnish that has answered, and its outcome: `hit` or `fwd=…`."""
     [(name, outcome)] = re.findall(r"^Cache-Status: (varnish-[\d.]+); ([\w=-]+)", said, re.M)
     return name, outcome
 
 
 def outcomes_of(machines: Machines, machine: int, path: str) -> set[str]:
-    """What thirty files were in the Varnish that answered; nginx's copies of this second have gone."""
+    """Return the outcomes of thirty files at Varnish; wait until nginx's own copies have expired."""
     found = {varnish_of(machines.ask(machine, f"{path}?{file}")[1])[1] for file in range(30)}
     time.sleep(1.1)
     return found
@@ -219,5 +219,5 @@ def test_the_first_machine_is_lost_and_what_is_cached_goes_on(edge: Machines) ->
         responses = [edge.ask(2, f"/media/fox.svg?{file}") for file in range(30)]
     finally:
         edge.script("start", "1")
-    # Those of the first machine's Varnish are lost with it.
+    # The files of the first machine's Varnish are lost with it.
     assert Counter(status for status, _ in responses)[200] >= 10

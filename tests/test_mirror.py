@@ -1,4 +1,4 @@
-"""The mirror in the whole stack: all users move there and back, under chat; what was acknowledged stays."""
+"""The mirror in the whole stack: all users move there and back while they chat, and no line is lost."""
 
 import threading
 import uuid
@@ -10,7 +10,7 @@ import pytest
 from tests.stack import SITES, Stack
 
 pytestmark = [
-    pytest.mark.slow,  # the restore: backend/tests/test_backup.py
+    pytest.mark.slow,  # `make test` has backend/tests/test_backup.py
     pytest.mark.parametrize("stack", ["containers"], indirect=True, scope="session"),
 ]
 
@@ -45,7 +45,7 @@ class Speaker(threading.Thread):
 
 @pytest.fixture
 def mirrored(stack: Stack) -> Iterator[Stack]:
-    """The stack with a mirror."""
+    """Yield the stack with a mirror."""
     extras = stack.settings["EXTRAS"]
     stack.settings["EXTRAS"] = f"{extras},mirror"
     try:
@@ -79,7 +79,7 @@ def test_all_users_move_to_the_mirror_and_back(mirrored: Stack) -> None:
             marker = f"/nowhere-{uuid.uuid4().hex}"
             assert stack.get(marker, host).status_code == 404
             assert marker in stack.log_of(place)
-        # nginx reads the media itself here, and they are those of the server that runs.
+        # On this site nginx reads the media itself, and must read those of the active server.
         assert stack.get("/media/drawn.svg", "static.localhost").text == f"on {other}"
         assert "admin" in stack.get("/admin/id", headers=session).text
         heard = len(speaker.heard)

@@ -22,7 +22,7 @@ INSTALLABLE = "apt-get update && apt-get install -y --download-only --no-install
 
 
 def build(target: str, **arguments: str) -> str:
-    """Build one image of offline/Dockerfile; its name. Skip the test if the mirror of sid is at fault."""
+    """Build one image of offline/Dockerfile; return its name. Skip the test if sid's mirror is at fault."""
     image = f"proscenium/{target}:newest"
     options = [option for name, value in arguments.items() for option in ("--build-arg", f"{name}={value}")]
     file = ("-f", "offline/Dockerfile", "--target", target)
@@ -37,7 +37,7 @@ def build(target: str, **arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def newest() -> dict[str, str]:
-    """The environment that names the newest images, built now, and their own stack."""
+    """Build the newest images; return the environment that names them and their own stack."""
     base = "proscenium/base:trixie"
     offline = ran("docker", "image", "inspect", base).returncode == 0
     stable, unstable = (base, base) if offline else ("debian:trixie-slim", "debian:sid-slim")
@@ -74,7 +74,7 @@ def test_kubernetes_runs_the_newest_images(newest: dict[str, str]) -> None:
 
 
 def test_the_newest_nginx_follows_the_names_of_a_ring(newest: dict[str, str], tmp_path: Path) -> None:
-    """nginx follows names since 1.27.3. The tests of nginx/ run the first nginx in PATH: here the image's."""
+    """nginx follows names since 1.27.3. The tests of nginx/ run the first nginx in PATH, here the image's."""
     container = check("docker", "create", newest["NGINX_IMAGE"]).strip()
     check("sh", "-c", f"docker export {container} | tar -x -C '{tmp_path}' usr/lib")
     check("docker", "rm", container)

@@ -31,7 +31,7 @@ MAGNITUDE = {
     "Bps": (0, 500e6),
     "none": (0, 50_000),
 }
-# The six large numbers, more narrowly.
+# The range of each of the six large numbers, more narrowly.
 EXPECTED = {
     "Requests a second": (10, 1_000),
     "Answered by a cache": (0.3, 1),
@@ -43,19 +43,19 @@ EXPECTED = {
 
 
 def values(stack: Stack, query: str) -> list[float]:
-    """The value of each series, now."""
+    """Return the present value of each series."""
     return [float(one["value"][1]) for one in stack.prometheus("query", query=query)["result"]]
 
 
 def visit(*command: str, rate: int, seconds: int, number: int = 50, files: str = "/media/fox.svg?{}") -> Any:
-    """Visitors of labs/edge/prober.py; the process, whose output is a report."""
+    """Start visitors of labs/edge/prober.py; return the process, whose output is a report."""
     options = (f"--rate={rate}", f"--seconds={seconds}", f"--number={number}", f"--files={files}")
     with PROBER.open() as program:
         return subprocess.Popen([*command, *options], stdin=program, stdout=subprocess.PIPE, text=True)
 
 
 def asked(prober: Any) -> int:
-    """How many requests a crowd has sent; each of them got a response."""
+    """Return the number of requests that a crowd has sent; require that each got a response."""
     report = json.loads(prober.communicate(timeout=120)[0])
     assert not sum(second.get("repeated", 0) for second in report["seconds"])
     return sum(second["asked"] for second in report["seconds"])
@@ -77,7 +77,7 @@ def observed(collector: Collector) -> Iterator[Stack]:
 
 
 def metrics_in(query: str) -> set[str]:
-    """The metrics of a query. A wrong name could hide behind `or`, or in an alert that is silent."""
+    """Return the metrics in a query: a wrong name could hide behind `or`, or in a silent alert."""
     return set(re.findall(r"(?<![\w:])[a-z:]+(?:_[a-z0-9]+)+\b(?! ?\()", re.sub(r'"[^"]*"', "", query)))
 
 
@@ -150,14 +150,14 @@ def stopped(stack: Stack, service: str) -> Iterator[None]:
 
 
 class Traced:
-    """Requests on the load port, each in a trace of its own that is kept."""
+    """Sends requests to the load port, each in a separate trace that is kept."""
 
     def __init__(self, stack: Stack, collector: Collector) -> None:
         self.stack = stack
         self.collector = collector
 
     def ask(self, path: str, *options: str) -> str:
-        """A request; the trace."""
+        """Send a request; return the trace's ID."""
         trace = secrets.token_hex(16)
         parent = f"traceparent: 00-{trace}-{secrets.token_hex(8)}-01"
         curl = ("curl", "-sS", "-o", "/dev/null", "-H", "Host: upstage.localhost", "-H", parent, *options)
@@ -166,7 +166,7 @@ class Traced:
         return trace
 
     def tree(self, trace: str) -> list[str]:
-        """What arrived, which is what `make trace` has from the three logs, to the millisecond."""
+        """Return the spans that arrived; require that `make trace` finds the same in the logs, to the ms."""
         wait_until(lambda: self.collector.spans(trace), within=30)
         spans = self.collector.spans(trace)
         logs = {
@@ -203,7 +203,7 @@ def traced(observed: Stack, collector: Collector) -> Traced:
 def test_a_miss_a_hit_a_stale_hit_and_a_restart(traced: Traced) -> None:
     path = f"/media/fox.svg?{secrets.token_hex(4)}"
     miss = traced.ask(path)
-    time.sleep(1.2)  # nginx's own copy is of the second
+    time.sleep(1.2)  # until nginx's one-second copy has expired
     hit = traced.ask(path)
     page = "/stages/"
     traced.ask(page)
@@ -235,13 +235,13 @@ def test_a_503(traced: Traced) -> None:
 # --- Faults.
 
 
-# The others have their cases in rules.test.yml; that there are such metrics, the test of all queries shows.
+# The other alerts have cases in rules.test.yml; the test of all queries shows that their metrics exist.
 FAULTS = {"BackendDown": "backend", "PolicyDown": "policyd", "VarnishDown": "varnish"}
 
 
 @pytest.fixture(scope="module")
 def played(observed: Stack) -> Iterator[Stack]:
-    """Ten users visit the stage meanwhile; the cache is no longer empty."""
+    """Let ten users visit the stage, and wait until the cache is no longer empty."""
     observed.swarm(10)
     wait_until(lambda: values(observed, "min(varnish_main_uptime) > 60"), within=90, every=1)
     yield observed

@@ -64,7 +64,7 @@ def test_logs_follow_every_service(stack: Stack) -> None:
 
 
 def second_copy(stack: Stack) -> Stack:
-    """The command in operations.md with other port numbers, run where .env has the first copy's."""
+    """Run the command in operations.md, with other ports, where .env names the first copy's."""
     [printed] = re.findall(r"## A second copy\n\n```sh\n(.*?)```", OPERATIONS.read_text(), re.S)
     assert printed.endswith(" make up\n")
     project, *ports = re.findall(r"(\w+)=", printed)
@@ -74,7 +74,7 @@ def second_copy(stack: Stack) -> Stack:
 
 
 def kept_data(stack: Stack) -> list[str]:
-    """The volumes or the folder of a stack."""
+    """Return the volumes or the folder of a stack."""
     if stack.mode == "native":
         return [str(path) for path in (stack.native_data,) if path.exists()]
     label = f"label=com.docker.compose.project={stack.project}"

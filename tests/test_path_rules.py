@@ -1,4 +1,4 @@
-"""Each tool has the rules for paths once, and they decide as docs/caching-rules.toml says."""
+"""Each tool contains the rules for paths once, and they decide as docs/caching-rules.toml says."""
 
 import re
 import tomllib
@@ -14,7 +14,7 @@ ENDINGS = RULES[1]["endings"]
 
 
 def expected(path: str) -> str:
-    """The rule of the table for a path without a query."""
+    """Return the rule of the table for a path without a query."""
     if f"{path}/".startswith(tuple(PASSED)):
         return "passed"
     if path.startswith(tuple(CACHED)) or path.endswith(tuple(f".{ending}" for ending in ENDINGS)):
@@ -23,7 +23,7 @@ def expected(path: str) -> str:
 
 
 def in_varnish(url: str) -> str:
-    """The rule that Varnish's patterns choose."""
+    """Return the rule that Varnish's patterns choose."""
     patterns = {
         rule: re.findall(r'req\.url ~ "(.*?)"', (REPO / "varnish" / file).read_text())
         for rule, file in (("passed", "passed.vcl"), ("cached", "media.vcl"))
@@ -36,7 +36,7 @@ def in_varnish(url: str) -> str:
 
 
 def in_loadtest(path: str) -> str:
-    """The rule that the load test expects."""
+    """Return the rule that the load test expects."""
     return "passed" if passed(path) else "cached" if stored(path) else "other"
 
 
@@ -58,7 +58,7 @@ def test_every_tool_follows_the_table(path: str) -> None:
 
 
 def test_no_tool_has_more_endings_than_the_table() -> None:
-    """An ending that no sample above has would go unnoticed."""
+    """The samples above would not reveal a further ending."""
     (listed,) = re.findall(r"\\\.\((.*?)\)", (REPO / "varnish" / "media.vcl").read_text())
     assert sorted(listed.replace("jpe?g", "jpg|jpeg").split("|")) == sorted(ENDINGS)
     for file in (REPO / "nginx").glob("**/*.conf*"):

@@ -14,7 +14,7 @@ PLAYERS = {"amy": "break a leg, amy", "bob": "break a leg, bob"}
 HARLEQUIN, DIVA = '.avatar[data-id="1"]', '.avatar[data-id="3"]'
 Enter = Callable[[str], Page]
 
-# Notes in the page which sound has been played to its end: sounds are not in the document.
+# Records in the page each sound that has been played to its end, because sounds are not in the document.
 LISTEN = """
 const play = HTMLMediaElement.prototype.play;
 HTMLMediaElement.prototype.play = function () {
@@ -44,7 +44,7 @@ def players(browser: Browser, stack: Stack) -> None:
 
 @pytest.fixture
 def enter(visit: Visit, stack: Stack) -> Enter:
-    """enter("amy") is a page on the stage with amy signed in; enter("") is a page of the audience."""
+    """Return a function: enter("amy") opens the stage with amy signed in, enter("") as audience."""
 
     def open_stage(name: str) -> Page:
         page = visit("/robots.txt")
@@ -97,7 +97,7 @@ def test_a_scene(stack: Stack, enter: Enter, complaints: list[str]) -> None:
     held = bob.locator("#avatar-tray .thing", has_text="Harlequin")
     expect(held).to_have_attribute("aria-disabled", "true")
 
-    bob.mouse.click(*point(bob, 190, 150))  # near: she walks
+    bob.mouse.click(*point(bob, 190, 150))  # the point is near, so she walks
     for page in pages:
         expect(page.locator(f"{DIVA}.walking")).to_be_visible()
     for page in pages:
@@ -238,7 +238,7 @@ def test_a_second_session_of_a_player_ends_the_first(enter: Enter, visit: Visit)
 
 
 def test_a_line_waits_until_it_is_heard(enter: Enter) -> None:
-    """Its place shows that; and what a broken connection has lost is in the field again."""
+    """A waiting line is marked; and a line that a broken connection has lost is in the field again."""
     connections: list[WebSocketRoute] = []
     held: list[str | bytes] = []
     hold = False

@@ -1,6 +1,6 @@
 """`make purge` on the running stack: by path and by tag.
 
-What each drops: varnish/tests; what is asked for: backend/tests, test_commands.py.
+varnish/tests test what each purge drops; backend/tests and test_commands.py test the requests for purges.
 """
 
 import uuid
@@ -11,7 +11,7 @@ from tests.stack import Stack
 
 
 def hits(stack: Stack, word: str) -> set[tuple[str, str]]:
-    """The pictures and hosts that Varnish has a copy for. nginx has none of a byte range."""
+    """Return the pictures and hosts for which Varnish has a copy; nginx has no copy of a byte range."""
     found = set()
     for picture in ("fox", "diva"):
         for host in ("localhost", "classic.localhost"):

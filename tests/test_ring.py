@@ -16,7 +16,7 @@ class Ring(Stack):
     """The stack with three Varnishes."""
 
     def outcomes(self) -> dict[str, str]:
-        """Which Varnish answers for each file, and how: `varnish-2; hit`."""
+        """Return the Varnish that answers for each file, and its outcome: `varnish-2; hit`."""
         found = {}
         for file in FILES:
             response = self.get(file)

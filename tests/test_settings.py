@@ -18,17 +18,17 @@ from tests.support.checks import tracked
 
 # The engine's commands that change nothing.
 QUESTIONS = {"info", "compose version --short"}
-CHECK = "check_settings; check_container_settings"  # what `make up` does first
+CHECK = "check_settings; check_container_settings"  # the first functions of `make up`
 
 
 @pytest.fixture
 def bare(bare: Path) -> Path:
-    """A checkout, and an engine that would log each command."""
+    """Return a checkout, with an engine that would log each command."""
     engine(bare)
     return bare
 
 
-# Values that each kind accepts, and others.
+# Values that each kind accepts, and values that it refuses.
 SAMPLES = {
     "address": ("unix:/run/x.sock|varnish:8080", 'backend|http://a:1|a:1 b:1|/x"; }|unix:/x;error_log'),
     "addresses": ("sockets|tcp", "unix|tcp "),
@@ -80,7 +80,7 @@ SAMPLES = {
     "to_9999": ("1|9999", "0|10000|many"),
     "to_999999": ("1|999999", "-1|0|1.5|1000000|5; error_log /x"),
 }
-# What checks the settings of each reader; "": those that neither of them reads.
+# The commands that check the settings of each reader; "": the settings that neither of them reads.
 CHECKS = {
     "": ("bash", ". nginx/scripts/check.sh && . bin/lib/table.sh && check_others"),
     "nginx": ("sh", ". nginx/scripts/check.sh && . nginx/scripts/table.sh"),
@@ -90,7 +90,7 @@ USED = {  # a setting of each reader and kind
     (reader, each.kind): each.name for reader in CHECKS for each in SETTINGS if each.read_by(reader)
 }
 
-# Wrong values that `make up` itself refuses; the first for all that a kind refuses.
+# Wrong values that `make up` itself refuses; the first stands for every value that its kind refuses.
 WRONG = [
     ("HTTP_PORT", "abc"),
     ("SWF_PORT", "abc"),
@@ -122,7 +122,7 @@ def test_what_is_made_from_the_table_is_up_to_date() -> None:
 
 
 def test_the_lists_of_analytics_are_looked_up_once_a_year() -> None:
-    """Then write the new day into proscenium/analytics.toml, and type make settings."""
+    """When this fails, look them up, write the day into proscenium/analytics.toml, type make settings."""
     assert (date.today() - ANALYTICS["day"]).days < 366
 
 
@@ -227,7 +227,7 @@ def test_the_relay_is_in_this_machines_network_if_the_site_is_no_service(
 
 
 def test_machines_that_do_not_answer_or_know_others_are_named(bare: Path) -> None:
-    """The order of the list has no meaning, except for the first one."""
+    """The order of the list has no meaning, except for the first machine."""
     known = {"127.0.0.2": "127.0.0.1 127.0.0.4 127.0.0.2 127.0.0.3", "127.0.0.3": "127.0.0.1 127.0.0.3"}
     others = {"OTHER_MACHINES": "127.0.0.2 127.0.0.3 127.0.0.4"}
     with ExitStack() as open_ports:
@@ -268,7 +268,7 @@ def test_make_up_prints_the_comparison_names_only_where_they_answer(bare: Path) 
 
 
 def test_a_certificate_that_nginxs_container_cannot_read_is_refused(bare: Path, tmp_path: Path) -> None:
-    """Such as certbot's, whose names in live/ are links to files in archive/, and whose keys are root's."""
+    """Certbot's are such: names in live/ are links to files in archive/, and the keys are root's."""
     folder = tmp_path / "letsencrypt"
     for name in ("live", "archive"):
         (folder / name).mkdir(parents=True)
@@ -300,7 +300,7 @@ def test_a_misspelt_setting_is_named_and_an_env_file_from_windows_is_read(bare: 
 
 
 def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
-    """Settings of the table, the labs, one of the user's files, and the programs that are called."""
+    """Settings of the table, of the labs, of a user's file, and of the programs that are called."""
     names = [f"{each.name}={each.example or each.default}" for each in FOR_USERS]
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]
     names = [name for name in names if not name.startswith("COMPOSE_FILE=")]

@@ -10,7 +10,7 @@ FOLDER = ".run/proscenium/theatres"
 
 
 def generated(bare: Path, **settings: str) -> dict[str, str]:
-    """The Compose files that `make up` writes."""
+    """Return the Compose files that `make up` writes."""
     done = functions(bare, "write_theatres", **settings)
     assert done.returncode == 0, done.stderr
     return {file.name: file.read_text() for file in sorted((bare / FOLDER).glob("*"))}
@@ -53,7 +53,7 @@ def test_theatres_need_their_files_in_the_users_compose_file(bare: Path) -> None
 
 
 def test_a_wrong_list_of_theatres_is_one_line(bare: Path) -> None:
-    engine(bare, "*)")  # it accepts every command
+    engine(bare, "*)")  # an engine that accepts every command
     done = run(bare, "up", user=None, MODE="containers", THEATRES="second Third")
     assert done.returncode == 1
     [line] = done.stderr.splitlines()

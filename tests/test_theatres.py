@@ -15,7 +15,7 @@ pytestmark = [
 
 
 def volumes(stack: Stack) -> set[str]:
-    """The volumes of a stack, without the project's name."""
+    """Return the volumes of a stack, without the project's name."""
     mine = f"label=com.docker.compose.project={stack.project}"
     found = subprocess.check_output(["docker", "volume", "ls", "-q", "--filter", mine], text=True).split()
     return {name.removeprefix(f"{stack.project}_") for name in found}
@@ -27,7 +27,7 @@ def services(stack: Stack) -> set[str]:
 
 @pytest.fixture
 def restored(stack: Stack) -> Iterator[Stack]:
-    """The stack, with the theatres it had before the test at the end."""
+    """Yield the stack; afterwards give it the theatres that it had before the test."""
     before = stack.settings["THEATRES"]
     yield stack
     stack.settings["THEATRES"] = before

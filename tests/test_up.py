@@ -1,4 +1,4 @@
-"""`make up` on a simulated machine: what it starts, prints, and says where it fails."""
+"""`make up` on a simulated machine: what it starts and prints, and its messages if it fails."""
 
 import os
 import shutil
@@ -61,7 +61,7 @@ def test_up_prints_the_addresses_of_the_names(bare: Path, redirect: str, address
     ("context", "named"), [("default", "does not start here"), ("farm", "context 'farm'")]
 )
 def test_an_engine_that_cannot_start_is_named(bare: Path, context: str, named: str) -> None:
-    """`docker` exists and `dockerd` ends immediately; beside an engine elsewhere none is started here."""
+    """`docker` exists, but `dockerd` ends immediately; if the engine is remote, none is started here."""
     if os.getuid() != 0 or Path("/run/systemd/system").is_dir():
         pytest.skip("only root starts an engine, and systemd would be asked, not dockerd")
     programs = bare.parent / "bin"
@@ -97,7 +97,7 @@ def test_a_changed_backend_starts_beside_the_old_one(
     )
     (bare / ".run/logs").mkdir(parents=True, exist_ok=True)
     assert functions(bare, "replace_upstage backend 1").returncode == 0
-    assert not (bare / "beside").exists()  # it is as Compose would make it
+    assert not (bare / "beside").exists()  # the container is as Compose would make it
     done = functions(bare, "replace_upstage backend 2")
     assert done.returncode == (restarts or 0)
     assert ("the old one goes on: upstage: UPSTAGE_MAX_UNREAD must be" in done.stderr) is bool(restarts)

@@ -12,11 +12,11 @@ from tests.stack import PROJECT, REPO, Stack
 from tests.support.checks import check, ran
 from tests.support.wait import wait_until
 
-OLD = ("e77a7d0d", "b7a1c8fa")  # of 23 and 25 November 2026
+OLD = ("e77a7d0d", "b7a1c8fa")  # commits of 23 and 25 November 2026
 
 
 def unwell(stack: Stack) -> list[str]:
-    """The containers that are not healthy."""
+    """Return the containers that are not healthy."""
     states = ["docker", "ps", "-a", "--filter", f"label=com.docker.compose.project={stack.project}"]
     listed = check(*states, "--format", "{{.Names}} {{.Status}}")
     return [line for line in listed.splitlines() if "(healthy)" not in line]
@@ -39,7 +39,7 @@ def test_an_upgrade_keeps_the_data_and_asks_nothing(old: str, tmp_path: Path) ->
         check("git", "pull", "-q", cwd=folder)
         time.sleep(25)  # the old containers' next health checks, each 20 s
         assert unwell(stack) == []
-        ours, theirs = pty.openpty()  # a person who waits
+        ours, theirs = pty.openpty()  # a terminal, as for a person who waits
         check("make", "up", cwd=folder, env=stack.environment, stdin=theirs, timeout=400)
         os.close(ours)
         os.close(theirs)

@@ -17,7 +17,7 @@ from tests.support.wait import wait_until
 
 @contextmanager
 def watching(stack: Stack, log: Path, word: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """`make watch` in its own process group, as a terminal starts it, when it reads both logs."""
+    """Start `make watch` in a process group, as a terminal does; yield it when it reads both logs."""
     with log.open("w") as output:
         command = ["make", "-s", "watch", f"WORD={word}", "HOST=localhost"]
         process = subprocess.Popen(
@@ -41,7 +41,7 @@ def watching(stack: Stack, log: Path, word: str) -> Iterator["subprocess.Popen[b
 
 
 def readers(stack: Stack) -> int:
-    """The number of running varnishlogs."""
+    """Return the number of running varnishlogs."""
     if stack.mode == "containers":
         running = stack.compose("exec", "-T", "varnish", "sh", "-c", "cat /proc/[0-9]*/comm")
         return running.split().count("varnishlog")
@@ -89,7 +89,7 @@ def test_the_tools_of_varnish_in_either_mode(stack: Stack) -> None:
 
 @pytest.mark.slow  # the test before has shown that no process is left
 def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) -> None:
-    """`make watch | head -n 1`."""
+    """`make watch | head -n 1` must end."""
     with subprocess.Popen(
         ["bash", "-c", "set -o pipefail; timeout 30 bin/watch | head -n 1"],
         cwd=stack.folder,
@@ -102,4 +102,4 @@ def test_a_watch_whose_reader_has_gone_ends_at_the_next_request(stack: Stack) ->
         assert watch.returncode != 124  # of timeout
         said, errors = watch.communicate()
     assert said.startswith("SERVER")
-    assert errors.strip() == ""  # Compose ends the line when it is ended
+    assert errors.strip() == ""  # Compose prints a line end when it ends

@@ -17,7 +17,7 @@ from tests.support.wait import wait_until
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="{}"/></svg>'
 )
-# In the browser: a picture of one colour as a JPEG, and the colour in the middle of an image.
+# For the browser: functions that return a JPEG of one colour, and the colour in the middle of an image.
 PAINT = """colour => {
     const canvas = Object.assign(document.createElement("canvas"), {width: 32, height: 24});
     const pen = canvas.getContext("2d");
@@ -34,21 +34,21 @@ MIDDLE = """image => {
 
 @pytest.fixture(scope="module")
 def player(stack: Stack) -> str:
-    """A player who may act and edit stages, created from the shell."""
+    """Create, from the shell, a player who may act and edit stages."""
     add_player(stack, "yorick")
     assert "yorick" in stack.upstage("player", "list")
     return "yorick"
 
 
 def player_client(stack: Stack, name: str) -> StageClient:
-    """A player's stage socket, joined."""
+    """Return a player's stage socket that has joined."""
     stage = stack.stage_client()
     stage.join(stack.player_key(name, PASSWORD))
     return stage
 
 
 def test_a_replaced_picture_is_served_nowhere_after_a_second(stack: Stack, player: str) -> None:
-    """By no cache of any site. (While clients ask for it: backend/tests/test_purge.py.)"""
+    """No cache of any site serves it. (While clients request it: backend/tests/test_purge.py.)"""
     editor = Editor(stack, player)
     page = editor.post(MEDIA, MEDIA, PICTURE.format("red").encode(), name="A square", kind="prop").url
     page = page.removeprefix(stack.url("")).split("?")[0]

@@ -39,12 +39,12 @@ APP = (sys.executable, "starter/tests/app.py", "127.0.0.1")
 
 
 class Site(Stack):
-    """The stack with an application of your own; the commands of the page have the ports of this one."""
+    """The stack with an application of your own; commands of the page run with this stack's ports."""
 
     app_port = 0
 
     def typed(self, commands: str) -> str:
-        """Run commands of the page as they are printed there."""
+        """Run commands as the page prints them, but for the ports; return their output."""
         ours = {
             "8001": self.app_port,
             "8080": self.ports["HTTP_PORT"],
@@ -57,17 +57,17 @@ class Site(Stack):
         return check("bash", "-ec", script, env=environment, stdin=subprocess.DEVNULL, timeout=400)
 
     def start(self) -> str:
-        """The stack in front of the application."""
+        """Start the stack in front of the application."""
         return self.make("up", "EXTRAS=app", f"APP=http://localhost:{self.app_port}", "WITH=locust")
 
     def session(self, host: str = HOST) -> requests.Session:
-        """A browser that keeps its cookies; every *.localhost is 127.0.0.1."""
+        """Return a browser that keeps its cookies; every *.localhost is 127.0.0.1."""
         session = requests.Session()
         session.headers["Host"] = f"{host}:{self.ports['HTTP_PORT']}"
         return session
 
     def at(self, path: str) -> str:
-        """The URL of a path; the Host header says which site."""
+        """Return the URL of a path; the Host header chooses the site."""
         return f"http://127.0.0.1:{self.ports['HTTP_PORT']}{path}"
 
 
@@ -83,7 +83,7 @@ def site() -> Iterator[Site]:
 
 @contextmanager
 def program(*command: str, port: int, folder: Path = REPO) -> Iterator[None]:
-    """A running application on this machine."""
+    """Run an application on this machine."""
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -95,18 +95,18 @@ def program(*command: str, port: int, folder: Path = REPO) -> Iterator[None]:
 
 
 def block(start: str) -> str:
-    """The block of commands of the page that begins so."""
+    """Return the page's block of commands that begins with this text."""
     blocks: list[str] = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
     return next(each for each in blocks if each.startswith(start))
 
 
 def outcome(response: requests.Response) -> str:
-    """The outcome in Varnish: hit, or why not."""
+    """Return the outcome in Varnish: `hit`, or why it was none."""
     return str(response.headers["Cache-Status"]).split(";")[1].split(",")[0].strip()
 
 
 def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
-    """Datasette: its pages, a stream, a comparison; then without UpStage."""
+    """The program is Datasette: its pages, a stream, a comparison; then the same without UpStage."""
     [site.app_port] = free_ports(1)
     install, up = block("python3 -m venv"), block("make up EXTRAS=app")
     try:
@@ -148,7 +148,7 @@ def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def foreign(site: Site) -> Iterator[Site]:
-    """The stack is in front of the starter's application, on this machine."""
+    """Yield the stack in front of the starter's application on this machine."""
     [site.app_port] = free_ports(1)
     with program(*APP, str(site.app_port), port=site.app_port):
         site.start()
@@ -156,7 +156,7 @@ def foreign(site: Site) -> Iterator[Site]:
 
 
 def test_what_takes_long_or_is_large_arrives_whole(foreign: Site) -> None:
-    """Both at the same time, as real visitors would."""
+    """Both come at the same time, as from real visitors."""
 
     def download() -> int:
         response = foreign.session().get(foreign.at("/large?times=15"), stream=True, timeout=60)
@@ -244,7 +244,7 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
 
     first = wait_until(served_by)
     assert "shop" in site.make("status")
-    # Another container takes its address, so that it comes back at a new one.
+    # Another container takes the service's address, so that the service comes back at a new one.
     squatter = f"docker run -d --rm --name {site.project}-squatter --network {site.project}_app"
     site.typed(f"{compose} rm -sf shop && {squatter} {site.project}-backend sleep 60")
     try:
@@ -258,9 +258,9 @@ def test_a_service_in_a_container_with_plain_compose(site: Site, tmp_path: Path)
 
 @pytest.mark.parametrize("application", [SHOP, BLOG], ids=lambda each: each.name)
 def test_applications_from_package_registries(site: Site, tmp_path: Path, application: Application) -> None:
-    """In a container, with its recipe: copies, two users and two visitors, an edit that it purges itself.
+    """Each runs in a container, with its recipe: copies, users and visitors, and an edit that it purges.
 
-    starter/tests/test_applications.py has the others."""
+    starter/tests/test_applications.py tests the others."""
     recipe = (REPO / "starter" / "recipes" / f"{application.recipe}.vcl").read_text()
     folder = shutil.copytree(REPO / "starter" / "tests" / "applications" / application.name, tmp_path / "app")
     (folder / application.settings).write_text(application.settings_of(recipe))

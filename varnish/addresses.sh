@@ -10,7 +10,7 @@ sockets)
     BACKEND_ADDRESS=${BACKEND_ADDRESS:-unix:$SOCKETS/backend/upstage.sock}
     ;;
 tcp)
-    VARNISH_LISTEN_NGINX=${VARNISH_LISTEN_NGINX:-:8084} # the same for any nginx, which may keep copies for a second: for nginx alone
+    VARNISH_LISTEN_NGINX=${VARNISH_LISTEN_NGINX:-:8084} # any nginx, which may keep copies for a second: for nginx alone
     THEATRES_ADDRESS=${THEATRES_ADDRESS:-$HOSTS:8081}
     BACKEND_ADDRESS=${BACKEND_ADDRESS:-${HOSTS%%\**}backend${HOSTS#*\*}:8081}
     ;;
@@ -20,7 +20,7 @@ VARNISH_LISTEN=${VARNISH_LISTEN:-$listen:8080}             # clients over TCP: c
 VARNISH_LISTEN_PURGE=${VARNISH_LISTEN_PURGE:-$listen:8082} # the backend, to purge; never published
 VARNISH_LISTEN_CLI=${VARNISH_LISTEN_CLI:-${listen:-127.0.0.1}:8180}
 
-# What a deployment has set itself.
+# Checks of the addresses that a deployment has set itself.
 check 'unix:/PATH or HOST:PORT' 'unix:/[^][:space:]"$;{}\\:]+|[0-9A-Za-z._-]+:[0-9]{1,5}' BACKEND_ADDRESS=
 check 'unix:/PATH or HOST:PORT, with one * for the name' \
     'unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}' THEATRES_ADDRESS=

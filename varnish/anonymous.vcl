@@ -24,8 +24,8 @@ sub vcl_recv {
     }
 }
 
-# Marks the fetches that may have to wait: not those of a page with an old copy, which a client has asked for before, nor those
-# of a submitted form, because nginx limits these.
+# Marks the fetches that may have to wait. A page with an old copy does not wait, because a client has asked for it before; nor
+# does a submitted form, because nginx limits forms.
 sub vcl_backend_fetch {
     if (!bereq.http.X-Identified && !bereq.is_bgfetch && !bereq.http.X-Old &&
         (bereq.method == "GET" || bereq.method == "HEAD")) {

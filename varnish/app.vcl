@@ -1,6 +1,6 @@
-# The VCL for your own application (extras/app). It has the rules of the starter (starter/varnish/default.vcl) except its reports,
-# your own rules among them, and what this stack has for every server: checks of what clients claim, error pages, reports, and
-# nginx's one-second copies.
+# The VCL for your own application (extras/app). It consists of the starter's rules (starter/varnish/default.vcl) without its
+# reports, of your own rules, and of this stack's rules for every server: checks of what clients claim, error pages, reports,
+# and nginx's one-second copies.
 
 vcl 4.1;
 

@@ -42,7 +42,7 @@ sub vcl_recv {
     }
 }
 
-# "Do not cache /admin/ or /swf/". Nor webcam pictures, which the rule for media would keep for 12 hours.
+# "Do not cache /admin/ or /swf/". Webcam pictures pass, too: the rule for media would keep them for 12 hours.
 include "passed.vcl";
 
 # "Unset any cookies and authorization data for static media", "cache images for 12 hours".

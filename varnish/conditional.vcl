@@ -1,7 +1,7 @@
 # Conditional requests, in the order of RFC 9110, 13.2.2. Varnish itself knows one tag in If-None-Match, neither If-Match nor
 # If-Unmodified-Since, and no date after now; it evaluates the rest afterwards.
 #
-# Only for copies: the backend judges a passed request, whose fields it gets.
+# This is for copies only: the backend gets the fields of a passed request, and judges them itself.
 
 sub vcl_deliver {
     if (resp.status == 200 && req.http.X-Outcome != "pass") {
@@ -28,7 +28,7 @@ sub check_preconditions {
     }
 }
 
-# If-None-Match compares weakly, and a date beside it does not count (13.1.3). X-Accel-Redirect goes, because nginx would send the
+# If-None-Match compares weakly, and a date beside it does not count (13.1.3). X-Accel-Redirect is removed: nginx would send the
 # file even with a 304.
 sub match_tags {
     unset req.http.If-Modified-Since;
@@ -52,7 +52,7 @@ sub match_date {
     }
 }
 
-# A 412 has the validators of the current version, so that the client knows what to compare with.
+# A 412 carries the validators of the current version, so that the client knows what to compare with.
 sub refuse {
     set req.http.X-ETag = resp.http.ETag;
     set req.http.X-Last-Modified = resp.http.Last-Modified;

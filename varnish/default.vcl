@@ -32,5 +32,5 @@ include "rule.vcl";         # on /try/, why a response was not stored
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
 include "large_media.vcl";  # files that nginx sends from the disk
-include "conditional.vcl";  # If-None-Match and its kin, for copies
+include "conditional.vcl";  # conditional requests, for copies
 include "trace.vcl";        # the fetch in a trace

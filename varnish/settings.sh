@@ -44,14 +44,14 @@ backend upstage {
 END
 }
 
-# declare_theatre NAME: prints its backend, and the rule that chooses it.
+# declare_theatre NAME: prints the theatre's backend, and the rule that chooses it.
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
 }
 
-# declare_app: prints the application's backend, its health check if it has one, and which copies it may purge. It may take as long
-# as it likes to answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
+# declare_app: prints the application's backend, its health check if it has one, and the host names that its purges may give. It
+# may take long to answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
 declare_app() {
     address=${APP_ADDRESS:-$(echo "${APP#http://}" | sed 's|/$||; /:/!s/$/:80/')}
     cat <<END
@@ -74,8 +74,8 @@ sub vcl_recv {
 END
 }
 
-# own_names: prints an expression for what this machine and the application are called. Any name without a dot is of this machine
-# or its network.
+# own_names: prints an expression for the names of this machine and of the application. Any name without a dot belongs to this
+# machine or its network.
 own_names() {
     {
         printf '%s\n' '[0-9a-z_-]+' '.+[.]localhost' 'host[.]docker[.]internal' '[0-9.]+' '\[[0-9a-f:.]+\]'
@@ -100,6 +100,6 @@ write_vcl() {
     } >"$VARNISH_GENERATED/deployment.vcl"
     if [ "$APP" ]; then
         declare_app >"$VARNISH_GENERATED/app_backend.vcl"
-        cat "$APP_RULES" ${APP_RECIPE:+"$starter/recipes/$APP_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # no file: no rules
+        cat "$APP_RULES" ${APP_RECIPE:+"$starter/recipes/$APP_RECIPE.vcl"} >"$VARNISH_GENERATED/rules.vcl" 2>/dev/null || : # without a file there are no rules
     fi
 }

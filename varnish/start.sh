@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs varnishd, in a container and as a plain process. The environment has the settings (settings.sh); arguments are
+# Runs varnishd, in a container and as a plain process. The environment contains the settings (settings.sh); arguments are
 # further options of varnishd, as with the official image.
 set -eu
 . "$(dirname "$0")/settings.sh"
@@ -35,7 +35,7 @@ END
 # nginx:      the listener of nginx, for the default host; nginx-tcp: the same for an nginx elsewhere, if there is one;
 #             http: all other clients; purge: the backend; purge_app: your own application
 # -s:         where the objects are stored: malloc,SIZE or file,PATH,SIZE. When it is full the least recently used
-#             objects make room. A small object takes twice its size in all: compose.yaml has the sum
+#             objects make room. A small object takes twice its size in all: the sum is in compose.yaml
 # Transient:  responses that pass through without being stored; unlimited by default, which could exhaust the memory
 # nuke_limit: how many objects one new object may evict. The default, 50, makes room for 16 kB if all are small, and
 #             cuts the response off there; this is more than the storage can hold
@@ -45,7 +45,7 @@ END
 # http_max_hdr: header lines of one message; nginx's limit is 32 kB, whatever their number
 # vsl_space:  size of the log that varnishlog reads, in shared memory
 # pcre2_match_limit: what a pattern of a purge may cost, for each address; when it is reached, Varnish ends
-# rush_exponent: who has waited for a page that is not kept goes on at once; otherwise three at a time
+# rush_exponent: requests that have waited for a page that is not kept all go on at once; by default three at a time
 # thread_*:   a request in progress is a thread. 2 pools of at most 200 stay within the container's pids_limit
 # timeout_idle: longer than nginx keeps an idle connection, so that nginx is the one to close it
 # https://varnish-cache.org/docs/7.1/reference/varnishd.html#list-of-parameters

@@ -1,7 +1,7 @@
 # Decides what may be stored, and for how long.
 
 sub vcl_backend_response {
-    # Only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
+    # Store only complete, successful responses. (stale.vcl has dealt with a 5xx. A 304 has become the 200 that it
     # confirms. A 206 answers a range, but Varnish requests whole objects and cuts ranges itself.)
     if (beresp.status != 200) {
         call vcl_beresp_hitmiss;
@@ -54,8 +54,8 @@ sub vcl_beresp_control {
 }
 
 # A response that is not stored leaves a hit-for-miss object behind: for two minutes other requests do not wait for a
-# response they could not share. (An error or a redirect: only until the waiting requests have woken up.) The first storable
-# response ends it. With grace, every mistyped URL would leave a hit-for-miss object behind for a day.
+# response they could not share. (After an error or a redirect it lasts only until the waiting requests have woken up.) The
+# first storable response ends it. With grace, every mistyped URL would leave a hit-for-miss object behind for a day.
 # https://varnish-cache.org/docs/7.1/reference/vcl-step.html
 sub vcl_beresp_hitmiss {
     if (beresp.status != 200) {

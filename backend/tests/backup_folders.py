@@ -1,4 +1,4 @@
-"""The folders of servers that do not run, to back up and to restore into."""
+"""The folders of servers that do not run, from which backups are made, or into which they are restored."""
 
 import io
 import os
@@ -59,7 +59,7 @@ class Folders:
 
 
 def content_of(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, but the locks, which are empty."""
+    """Return the content of every file below a folder, except the locks, which are empty."""
     return {
         str(path.relative_to(folder)): os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
         for path in folder.rglob("*")

@@ -23,7 +23,7 @@ settings.load_profile("here")
 
 @pytest.fixture
 def stages() -> Stages:
-    """The demo and another stage."""
+    """Return the demo stage and another one."""
     stages = with_demo(Stages())
     stages.add(Stage(stages, "other", "Other", "Hi", stages.by_id["demo"].colours))
     return stages
@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
 
 @pytest.fixture(scope="session")
 def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
-    """A server with the lessons."""
+    """Yield a server with the lessons."""
     lessons = Path(__file__).parents[2] / "lessons"
     server = Backend(tmp_path_factory.mktemp("school"), UPSTAGE_LESSONS=str(lessons))
     yield server
@@ -95,7 +95,7 @@ def editor(workshop: Backend, admin: Editor) -> Editor:
 
 
 def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
-    """The data of a stage with a chat line; `media` by name, without its ending."""
+    """Make a server's data: a stage with a chat line, and `media` by name, without the ending."""
     folders = Folders(folder)
     with closing(Database(folders.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
@@ -108,7 +108,7 @@ def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
-    """A stage with a chat line and two media, and all other files that a backup has."""
+    """Make data with a chat line, two media, and all other files that a backup contains."""
     folders = made(tmp_path / "first", "hello", "secret", hat=b"hat")
     folders.put("audio/bell.mp3", b"bell")
     (folders.data / "lessons.json").write_text("{}")
@@ -117,5 +117,5 @@ def folders(tmp_path: Path) -> Folders:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Folders:
-    """Another machine, with data of its own."""
+    """Make the data of another machine."""
     return made(tmp_path / "second", "other", "other", cup=b"cup")

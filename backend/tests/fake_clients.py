@@ -22,7 +22,7 @@ JOIN = b"stage_ID=demo&mode=JOIN\0"
 
 
 def message(opcode: int, payload: bytes = b"", final: bool = True) -> bytes:
-    """A WebSocket frame from a client, masked with zeros."""
+    """Return a WebSocket frame from a client, masked with zeros."""
     length = len(payload)
     size = bytes([0x80 | length]) if length < 126 else struct.pack("!BH", 0x80 | 126, length)
     return bytes([opcode | (0x80 if final else 0)]) + size + bytes(4) + payload
@@ -45,7 +45,7 @@ class FakeClient:
             self.stages.receive(self.member, frame.encode())
 
     def heard(self) -> list[str]:
-        """The frames since the last call, without the NUL bytes."""
+        """Return the frames since the last call, without the NUL bytes."""
         frames = b"".join(self.sent).decode().split("\0")[:-1]
         self.sent.clear()
         return frames
@@ -58,7 +58,7 @@ class FakeClient:
 
 
 async def sesame(name: str, password: str, address: str) -> Player | None:
-    """Any name with this password may act."""
+    """Accept any name with this password, as a player who may act."""
     return acting_player(name) if password == "sesame" else None
 
 
@@ -118,7 +118,7 @@ class SocketClient:
 
 
 def joined(connections: Connections, number: int = 1) -> list[SocketClient]:
-    """Clients that have joined the demo stage."""
+    """Return clients that have joined the demo stage."""
     clients = [SocketClient(connections) for _ in range(number)]
     for client in clients:
         client.send(JOIN)

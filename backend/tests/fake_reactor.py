@@ -1,4 +1,4 @@
-"""A reactor without a network and a thread that run one turn at a time, and coroutines without any."""
+"""A reactor and a thread that run one turn at a time, without a network; and coroutines without a reactor."""
 
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -46,13 +46,13 @@ class Worker:
 
 
 def ticking(step: float) -> Callable[[], float]:
-    """A clock that advances so many seconds at each call."""
+    """Return a clock that advances by `step` seconds at each call."""
     ticks = count()
     return lambda: next(ticks) * step
 
 
 def begin(coroutine: Coroutine[Deferred[Any], Any, T]) -> list[T | Failure]:
-    """Run until something has to wait; the list gets the result when it is there."""
+    """Run a coroutine until it has to wait; the returned list gets the result when there is one."""
     result: list[T | Failure] = []
     Deferred.fromCoroutine(coroutine).addBoth(result.append)
     return result

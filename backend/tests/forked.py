@@ -15,8 +15,8 @@ from pathlib import Path
 from unittest import mock
 
 SRC = Path(__file__).parents[1] / "src"
-# Everything that `upstage serve` imports, except the modules that import the reactor: it belongs to one
-# process.
+# Everything that `upstage serve` imports, except the modules that import the reactor, which cannot be shared
+# by processes.
 MODULES = [
     *(__name__, "twisted.application.strports", "twisted.internet.epollreactor", "upstage.cli"),
     *("upstage.net.metrics", "upstage.state.in_memory", "upstage.state.seed", "upstage.web.urls"),
@@ -47,7 +47,7 @@ class Forked(ForkServerProcess):
         self.start()
 
     def run(self) -> None:
-        """In the new process."""
+        """Run the command, in the new process."""
         assert set(MODULES) <= set(sys.modules), "the fork server has not imported the backend"
         assert "twisted.internet.reactor" not in sys.modules
         for descriptor, file in enumerate(self._files):

@@ -22,7 +22,7 @@ RARELY = 3600.0  # seconds between heartbeats: tests read frame by frame
 
 
 def serve(heartbeat: float) -> list[str]:
-    """The command for a server with a heartbeat of that many seconds."""
+    """Return the command for a server with a heartbeat of that many seconds."""
     start = "import sys; from upstage import cli, service"
     return ["-c", f"{start}; service.HEARTBEAT = {heartbeat}; sys.exit(cli.main(['serve']))"]
 
@@ -31,7 +31,7 @@ SERVE = serve(RARELY)
 
 
 def environment(folder: Path, stage_endpoint: str, **env: str) -> dict[str, str]:
-    """The settings of a server on free ports, with its data and media in a folder."""
+    """Return the settings of a server on free ports, with its data and media in a folder."""
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(SRC), os.environ.get("PYTHONPATH")])),
         "UPSTAGE_DATA": str(folder / "data"),
@@ -47,7 +47,7 @@ def environment(folder: Path, stage_endpoint: str, **env: str) -> dict[str, str]
 class Backend(Program):
     """A backend process and its log; `command` is the command line after `python`.
 
-    It is `forked`, or a new interpreter as an operator starts it.
+    The process is `forked`, or a new interpreter, as an operator starts it.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Backend(Program):
         self.stage_port = self.port_of("StageSocketFactory")
 
     def port_of(self, factory: str) -> int:
-        """The port of a listener, from Twisted's line about it."""
+        """Return the port of a listener, from Twisted's line about it."""
         return int(re.findall(rf"\b{factory}\b.* starting on (\d+)", self.log.read_text())[0])
 
     def lines(self) -> list[dict[str, object]]:
@@ -82,7 +82,7 @@ class Backend(Program):
         return [line for line in self.lines() if line["event"] == event]
 
     def end(self) -> None:
-        """Stop; nothing may have failed that the server did not expect."""
+        """Stop the server; require that it has logged no unexpected failure."""
         assert self.stop() == 0
         assert not self.logged("Unhandled Error")
         assert not self.logged("a request failed")
@@ -91,7 +91,7 @@ class Backend(Program):
         return StageClient(("127.0.0.1", self.stage_port))
 
     def on_stage(self, stage: bytes = b"demo", key: bytes = b"none") -> StageClient:
-        """A client that has joined a stage."""
+        """Return a client that has joined a stage."""
         client = self.connect()
         join(client, key, stage)
         return client
@@ -111,13 +111,13 @@ class Backend(Program):
 
 
 def ask(backend: Backend, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> Response:
-    """One HTTP request to a backend."""
+    """Send one HTTP request to a backend; return the response."""
     host = headers.pop("Host", "localhost")
     return http.request(("127.0.0.1", backend.web_port), path, host, method, body, **headers)
 
 
 def join(client: StageClient, key: bytes = b"none", stage: bytes = b"demo") -> list[bytes]:
-    """Join a stage without loading it; the frames up to JOINED."""
+    """Join a stage without loading it; return the frames up to JOINED."""
     client.send_frames(b"MD5=" + key + b"&mode=IDENT", b"stage_ID=" + stage + b"&mode=JOIN")
     return client.frames_until(b"&mode=JOINED")
 
@@ -141,7 +141,7 @@ class Editor:
 
     @property
     def key(self) -> bytes:
-        """A new key for a stage connection of this player."""
+        """Return a new key for a stage connection of this player."""
         return parse_qs(self.get("/admin/id").body)[b"key"][0]
 
     def get(self, path: str) -> Response:

@@ -54,7 +54,7 @@ class Login:
         self.written[digest] = account
 
     async def write(self) -> None:
-        """Nothing waits."""
+        """Do nothing: this store has no queue."""
 
     def begin(self, name: str, password: str, address: str) -> "list[str | Failure | None]":
         return begin(self.accounts.sign_in(name, password, address))
@@ -79,7 +79,7 @@ def login() -> Login:
 
 
 def test_a_password_is_generated_once_and_private(tmp_path: Path) -> None:
-    (tmp_path / ".admin-password.new").write_text("half")  # of a start that crashed
+    (tmp_path / ".admin-password.new").write_text("half")  # left by a start that crashed
     password = keep_password(tmp_path)
     assert len(password) >= 16
     assert keep_password(tmp_path) == password
@@ -119,7 +119,7 @@ def test_sessions_are_restored_unless_they_have_expired_or_their_account_has_cha
 
 
 def test_the_administrators_hash_stays_while_the_password_does() -> None:
-    """Only then are the sessions of the process before still those of this administrator."""
+    """The sessions of an earlier process remain valid only while the administrator's hash is the same."""
     hash = HASHER.hash("open sesame")
     others = ["no hash", HASHER.hash("another one"), hash.replace("m=19456", "m=4000000")]
     kept = [
@@ -298,7 +298,7 @@ def test_the_login_page_and_ftp_share_the_limit(tmp_path: Path) -> None:
 
 
 def works(database: Database, file: Path) -> bool:
-    """Whether the file has the account's password."""
+    """Return whether the file contains the account's password."""
     name, password = file.read_text().removesuffix("\n").split(":")
     return name == "load" and matches(database.snapshot().accounts["load"].password, password)
 
@@ -314,7 +314,7 @@ def test_the_account_is_made_once_and_its_password_is_private(tmp_path: Path, da
         keep_load_account(database, file)
         assert file.read_text() == before
         assert works(database, file)
-        database.remove_player("load")  # it comes back with its password
+        database.remove_player("load")  # the account returns with the password of the file
 
 
 @pytest.mark.parametrize("content", ["", "load:short\n", "other:long enough\n", "\0" * 100])
@@ -326,7 +326,7 @@ def test_an_unusable_file_is_replaced(tmp_path: Path, database: Database, conten
 
 
 def test_servers_that_start_together_share_the_account(tmp_path: Path) -> None:
-    """One password for all theatres: Locust has only one."""
+    """All theatres use one password, because Locust knows only one."""
     file = tmp_path / "account"
     databases = []
     for n in range(4):
@@ -339,7 +339,7 @@ def test_servers_that_start_together_share_the_account(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"load:%s\n", b"", b"\xff\xfe\0", b"other:%s"])
 def test_a_password_that_was_changed_stays(tmp_path: Path, database: Database, content: bytes) -> None:
-    """No player loses an account to the load test; the file goes, so that no user tries a wrong password."""
+    """A player keeps an account named `load`; the file is removed, so that no user tries a wrong password."""
     file = tmp_path / "account"
     keep_load_account(database, file)
     file.write_bytes(content.replace(b"%s", file.read_bytes()[5:].strip()))

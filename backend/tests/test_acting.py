@@ -59,7 +59,7 @@ def test_another_player_on_a_socket_releases_what_the_first_held(stage: Stage, a
     ann.send("ID=1&mode=AV", "MD5=unknown&mode=IDENT")
     assert ann.member.player is AUDIENCE
     assert stage.avatars[0].holder is None
-    assert stage.players == 1  # counted as it was when it joined
+    assert stage.players == 1  # a member counts as what it was when it joined
 
 
 def test_members_are_told_of_a_reload_and_of_an_end(stages: Stages, stage: Stage, ann: FakeClient) -> None:
@@ -133,7 +133,7 @@ def test_members_are_sent_the_same_prepared_drawing(stages: Stages, stage: Stage
 
 
 def test_four_full_layers_are_less_than_768_kib() -> None:
-    """The highest cost of a client that joins and does not read: a JOIN has no other limit."""
+    """This is the highest cost of a client that joins and does not read: a JOIN has no other limit."""
     layer = Layer(0)
     for _ in range(MAX_MARKS):
         layer.point("DRAW_LINE", "-1234.567", "-1234.567")

@@ -60,7 +60,7 @@ def test_after_a_restore_nobody_is_signed_in(folders: Folders, other: Folders) -
 
 
 def test_what_a_backup_does_not_have_stays(folders: Folders, other: Folders) -> None:
-    """There is no generated password where a setting has one."""
+    """A server whose password is a setting has no generated one."""
     (folders.data / "admin-password").unlink()
     other.restore(folders.backup())
     assert (other.data / "admin-password").read_text() == "other\n"
@@ -77,7 +77,7 @@ def test_every_file_of_a_server_is_in_a_backup_or_known_not_to_be(tmp_path: Path
 def test_a_backup_is_of_one_moment_while_a_writer_writes(
     folders: Folders, other: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has every medium that its database names, also one that goes a little later; none that has gone."""
+    """It contains each medium that its database names, even if removed a little later, and no removed one."""
     copy = write.copy_database
 
     def change_and_copy(file: Path, target: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_backup_is_of_one_moment_while_a_writer_writes(
 
     monkeypatch.setattr(write, "copy_database", change_and_copy)
     monkeypatch.setattr(write, "files", files_with_one_that_goes)
-    with closing(Database(folders.data)) as database:  # a WAL has the newest lines
+    with closing(Database(folders.data)) as database:  # the newest lines are in a WAL
         other.restore(folders.backup())
     assert other.chat() == ["hello", "before"]
     assert (other.media / "new.svg").read_bytes() == b"new"
@@ -104,7 +104,7 @@ def test_a_backup_is_of_one_moment_while_a_writer_writes(
 
 def test_a_backup_leaves_nothing_behind(folders: Folders) -> None:
     before = content_of(folders.data), content_of(folders.media)
-    for folder in (folders.data, folders.media):  # of a killed backup
+    for folder in (folders.data, folders.media):  # left by a killed backup
         (folder / ".backup").mkdir()
         (folder / ".backup" / "left.svg").touch()
     assert b"left.svg" not in gzip.decompress(folders.backup())
@@ -112,7 +112,7 @@ def test_a_backup_leaves_nothing_behind(folders: Folders) -> None:
 
 
 def load_password_of(folders: Folders) -> str | None:
-    """The hash of the password of the account `load`; None if there is no such account."""
+    """Return the hash of the password of the account `load`; None if there is no such account."""
     with closing(Database(folders.data)) as database:
         account = database.snapshot().accounts.get("load")
     return account.password if account else None
@@ -146,7 +146,7 @@ def test_the_users_own_load_account_is_backed_up(folders: Folders, other: Folder
 def test_a_backup_of_an_older_schema_is_restored_as_it_is(
     folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: int
 ) -> None:
-    """The server's start upgrades it."""
+    """The server upgrades it when it starts."""
     old = Folders(tmp_path / "old")
     monkeypatch.setattr("upstage.state.database.MIGRATIONS", MIGRATIONS[:schema])
     Database(old.data).close()
@@ -207,7 +207,7 @@ def test_two_restores_within_a_second_overwrite_nothing(
     assert (content_of(other.data), content_of(other.media)) == before
 
 
-# Kills the process at the step with this number: before a file is moved, or before or after all are.
+# Kills the process at the step with this number: before a file is moved, or before or after all moves.
 KILLED = """
 import os, sys
 from pathlib import Path
@@ -227,12 +227,12 @@ with mock.patch.object(os, "sync", step(os.sync)), mock.patch.object(Path, "rena
 
 
 def kill_a_restore(folders: Folders, backup: bytes, step: int) -> int:
-    """Restore, killed at that step; return the exit status."""
+    """Restore, and kill the process at that step; return the exit status."""
     return folders.run(["-c", KILLED.format(step=step)], backup)[0]
 
 
 def test_a_restore_that_is_killed_loses_nothing(folders: Folders, other: Folders) -> None:
-    """What there was, is there again: with the next restore at the latest."""
+    """The earlier data are there again, at the latest with the next restore."""
     (other.data / f"{FILE}-wal").write_bytes(b"what the database does not have yet")
     backup = folders.backup()
     before = content_of(other.data), content_of(other.media)

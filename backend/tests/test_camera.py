@@ -73,7 +73,7 @@ def frame(server: Backend) -> bytes:
 
 
 def cameras(server: Backend, stage: bytes) -> int:
-    """How many avatars of this stage are cameras."""
+    """Return how many avatars of this stage are cameras."""
     return sum(b"medium=video" in frame for frame in join(server.connect(), stage=stage))
 
 
@@ -138,7 +138,7 @@ def test_the_first_picture_adds_an_avatar_which_stays_off_when_it_was_taken_off(
         while disk.waiting:
             disk.turn()
 
-    arrive("load", "load", "load", "ann")  # while the first is added; another player's is put on no stage
+    arrive("load", "load", "load", "ann")  # the first is being added; ann's goes on no stage
     arrive("load")
     [avatar] = stages.by_id["demo"].avatars
     assert (avatar.url, avatar.medium) == ("/media/video/load.jpg", "video")

@@ -1,4 +1,4 @@
-"""Connections on a transport without a network: slow readers, limits, and which clients are cut off."""
+"""Connections on a transport without a network: slow readers, limits, and reasons to cut off a client."""
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -18,7 +18,7 @@ from upstage.stage.wire import Splitter
 
 @pytest.fixture
 def timed(stages: Stages) -> Connections:
-    """Connections that measure time with the reactor's clock."""
+    """Return connections that measure time with the reactor's clock."""
     clock = Clock()
     return Connections(stages, clock, clock=clock.seconds)
 
@@ -28,7 +28,7 @@ def test_an_overlong_frame_is_dropped_and_the_second_one_disconnects(connections
     frames = client.send(b"msg=" + b"x" * 3000 + b"&mode=TEXT\0msg=short&mode=TEXT\0")
     assert frames == [b"text=short&mode=ANONTEXT"]
     assert not client.transport.disconnected
-    client.send(b"y" * 3000)  # no NUL yet, but it is too long already
+    client.send(b"y" * 3000)  # no NUL yet, but the frame is too long already
     assert client.transport.disconnected
     assert connections.stages.counts["overlong_frames"] == 2
     assert connections.stages.counts["cut_overlong"] == 1
@@ -139,7 +139,7 @@ def test_a_frame_that_does_not_end_in_time_is_cut(timed: Connections) -> None:
         client.send(b"stage_ID=demo&mode=JOIN\0msg=he")
     for _ in range(4):
         after(timed, PATIENCE / 2)
-        slow.send(b"llo&mode=TEXT\0msg=he")  # there is always an unfinished one, but never the same
+        slow.send(b"llo&mode=TEXT\0msg=he")  # there is always an unfinished frame, but never the same one
     assert stuck.transport.disconnected
     assert timed.stages.counts["cut_unfinished"] == 1
     assert not slow.transport.disconnected
@@ -252,7 +252,7 @@ def test_a_client_that_catches_up_is_no_longer_behind(connections: Connections) 
 
 
 def test_a_closing_connection_of_a_slow_client_is_unregistered(connections: Connections) -> None:
-    """A WebSocket's close frame right after a JOIN with a long replay."""
+    """This happens if a WebSocket's close frame follows immediately after a JOIN with a long replay."""
     client = SocketClient(connections)
     client.protocol._connection.pauseProducing()
     client.transport.loseConnection()
@@ -291,7 +291,7 @@ def test_a_drawn_stage_is_sent_in_pieces_and_others_have_their_turn(
     heard = client.received()
     assert 0 < sum(b"DRAW_LINE" in frame for frame in heard) < 1000
     assert other.send(b"msg=hello&mode=TEXT\0") == [b"text=hello&mode=ANONTEXT"]
-    assert client.received() == heard  # in its order: after the drawing
+    assert client.received() == heard  # in order: after the drawing
     while slow.producerState == "paused" or client.protocol._connection._outgoing:
         slow.clear()
         slow.producer.resumeProducing()
@@ -331,11 +331,11 @@ def test_a_client_that_waits_for_its_turn_is_not_behind(connections: Connections
     for _ in range(3):
         producer.pauseProducing()
         producer.resumeProducing()
-    assert len(connections.shared.sending) == 1  # it waits once
+    assert len(connections.shared.sending) == 1  # the client is in the queue only once
     while b"x=1999" not in waiting.transport.value():
         assert b"xxx" not in waiting.transport.value()
         clock_of(connections).advance(REST)
     assert sum(b"xxx" in frame for frame in waiting.received()) == 40  # in no further turns
     producer.pauseProducing()
     other.send(line * 2)
-    assert waiting.transport.disconnected  # now it is
+    assert waiting.transport.disconnected  # now the client counts as behind

@@ -52,7 +52,7 @@ LITERAL = re.compile(r"""["'(]/(script|style|image)/""")
 
 @pytest.mark.parametrize("path", [path.relative_to(SITE).as_posix() for path in SITE.rglob("*.*")])
 def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
-    """An asset names others relatively, which stays below the same version, or by `asset()`."""
+    """An asset names others by relative URLs, which stay below the same version, or by `asset()`."""
     text = (SITE / path).read_text()
     assert not LITERAL.search(text)
     if path.endswith(".js"):
@@ -60,7 +60,7 @@ def test_assets_refer_to_assets_of_their_own_release(path: str) -> None:
         assert len(imports) == len(re.findall(r"^import\b", text, re.MULTILINE))
         assert all((SITE / path).parent.joinpath(name).is_file() for name in imports)
         assert all(name.startswith("./") for name in imports)
-        # A page that was open before a release has all its scripts; one fetched later would be missing.
+        # A page that was open before a release has loaded all its scripts; it could not fetch one later.
         assert "import(" not in text
     if path.endswith(".css"):
         assert "@import" not in text

@@ -1,4 +1,4 @@
-"""Any input does no harm: to each parser of what clients send, by Hypothesis."""
+"""No input does harm to the parsers of clients' data; Hypothesis makes the input."""
 
 import re
 import tempfile
@@ -35,7 +35,7 @@ from upstage.stage.stages import COMMON_MODES, PLAYER_MODES, Stages
 from upstage.web.upload import Upload
 
 # --- A player's frames, nearly valid frames and noise, behind a proxy's header or in WebSocket messages, cut
-# anywhere: no error, the client is gone at its end, and another one still chats.
+# anywhere: they cause no error, the client is gone at the end, and another one can still chat.
 
 ADDRESSES = (b"TCP4 192.0.2.1 192.0.2.2 4711 7230", b"TCP6 2001:db8::1 ::1 1 2")
 GOOD = st.sampled_from([b"PROXY " + each + b"\r\n" for each in ADDRESSES])
@@ -59,7 +59,7 @@ ACTING = [JOIN[:-1], b"ID=1&mode=AV", b"layer=1&mode=DRAW_LAYER"]
 
 
 def noise(chance: Random) -> bytes:
-    """A frame with some or all fields, whatever its mode, or with bytes that are not in its place."""
+    """Return a frame with some or all fields, whatever its mode; in a fifth of the frames bytes are wrong."""
     names = chance.sample(FIELDS, chance.choice((1, 2, 4, len(FIELDS))))
     pairs = [*(f"{name}={chance.choice(VALUES)}" for name in names), f"mode={chance.choice(MODES)}"]
     data = bytearray(chance.choice("&&&;").join(pairs).encode("utf-8", "replace"))
@@ -95,7 +95,7 @@ def a_stage_client(header: bytes, websocket: bool, chance: Random, cuts: list[in
     assert len(connections.stages.by_id["demo"].members) == 1
 
 
-# --- Commands and pictures for the webcam listener: no error, and only a player's own JPEG is stored.
+# --- Commands and pictures for the webcam listener cause no error, and only a player's own JPEG is stored.
 
 JPEG = b"\xff\xd8\xff\xe0picture\xff\xd9"
 CAMERA = IPv4Address("TCP", "192.0.2.1", 4711)
@@ -112,9 +112,9 @@ COMMANDS = st.builds(
     st.sampled_from([b"\r\n", b"\n", b"", b" \r\n"]),
 )
 STORED = st.sampled_from([b"PASV\r\nSTOR ann.jpg\r\n", b"EPSV\r\nSTOR /ann.jpg\r\n"])
-SENT = COMMANDS | STORED | st.binary(max_size=40) | st.just(b"x" * 20_000)  # more than a line may have
+SENT = COMMANDS | STORED | st.binary(max_size=40) | st.just(b"x" * 20_000)  # the last is too long
 PICTURES = st.lists(st.sampled_from([JPEG, JPEG[:5], JPEG[5:], b"\0"]) | st.binary(max_size=20), max_size=4)
-# What a client does, in order: it sends bytes, opens a data connection for these pieces, or waits.
+# A client's actions, in order: it sends bytes, opens a data connection for these pieces, or waits.
 DEEDS = st.lists(
     st.tuples(st.just("send"), SENT) | st.tuples(st.just("picture"), PICTURES) | st.just(("wait", b"")),
     max_size=25,

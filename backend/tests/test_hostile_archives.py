@@ -1,4 +1,4 @@
-"""Archives that are damaged, or made to do harm: refused as a whole, and nothing is changed."""
+"""Archives that are damaged, or made to do harm: each is refused as a whole, and nothing is changed."""
 
 import gzip
 import io
@@ -66,12 +66,12 @@ Change = Callable[[Parts], object]
 
 
 def listed(name: str) -> Change:
-    """A member with a name that the list has, too."""
+    """Return a change: add a second member with a name that is in the list."""
     return lambda parts: parts.add(name, b"x")
 
 
 def become(kind: bytes, link: str = "") -> Change:
-    """The picture becomes something else than a file, in the list an empty one."""
+    """Return a change: the picture is no file, but the list describes it as an empty one."""
 
     def change(parts: Parts) -> None:
         parts.replace("media/hat.svg", b"")
@@ -96,7 +96,7 @@ def damaged_database(parts: Parts) -> None:
 
 
 def long_header(parts: Parts) -> None:
-    """A header of tar that claims, and has, far more bytes than a name needs."""
+    """Give a member a tar header with far more bytes than a name needs."""
     info, _ = parts.find("media/hat.svg")
     info.pax_headers = {"comment": "x" * 5_000_000}
 
@@ -167,7 +167,7 @@ def truncated(share: float) -> Callable[[bytes], bytes]:
 
 
 def flipped(share: float) -> Callable[[bytes], bytes]:
-    """One bit at that place."""
+    """Return a function that flips one bit of a backup, at that share of its length."""
 
     def flip(backup: bytes) -> bytes:
         place = int(len(backup) * share)

@@ -63,7 +63,7 @@ class Client(SocketClient):
 
 
 def hostile(first: bytes, again: bytes) -> Iterator[bytes]:
-    """The stream of a hostile client, cut as it is read."""
+    """Yield the stream of a hostile client in pieces of the size in which it is read."""
     held = first
     while True:
         while len(held) < READ_SIZE:
@@ -82,7 +82,7 @@ TEXT, CONTINUATION, PING, PONG = 1, 0, 9, 10
 
 
 def many(frame: bytes) -> bytes:
-    """As many as fit into a piece."""
+    """Return as many copies of a frame as fit into a piece."""
     return frame * (CHUNK // len(frame))
 
 
@@ -111,7 +111,7 @@ def test_input_over_the_budget_is_not_read_and_ends_in_a_disconnection(
     assert client.sent <= (BURST + 5 * RATE) * BYTES + 2 * READ_SIZE
     assert not client.is_read
     assert not client.transport.disconnected  # a client that only lagged has time to recover
-    assert server.stages.counts["throttled"] < 5 * 5  # it is not woken for every frame
+    assert server.stages.counts["throttled"] < 5 * 5  # its timer does not run for every frame
     client.press(stream, GRACE + 5)
     assert client.transport.disconnected
     assert server.stages.counts["cut_flood"] == 1

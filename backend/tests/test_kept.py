@@ -1,4 +1,4 @@
-"""What stages keep: a reset removes it, and what is no state of theirs is ignored. (Kills: test_store.py.)"""
+"""The kept state of stages: a reset removes it, and foreign state is ignored. (Kills: test_store.py.)"""
 
 import pytest
 
@@ -44,7 +44,7 @@ CHANGES: tuple[tuple[str, dict[str, object]], ...] = (
 
 
 def seen_by_a_newcomer(stages: Stages) -> list[str]:
-    """The frames that an audience member gets at joining and loading, except the counts."""
+    """Return the frames that an audience member gets at joining and loading, except the counts."""
     client = FakeClient(stages)
     client.send("mode=LOADED")
     client.leave()

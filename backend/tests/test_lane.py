@@ -6,7 +6,7 @@ from upstage.net.lane import PATIENCE, WAITING, Lane
 
 
 class Requests:
-    """What has begun, and what was refused, by the names of the requests."""
+    """A lane, and the names of the requests that have begun, and of those that were refused."""
 
     def __init__(self, places: int) -> None:
         self.clock = Clock()

@@ -28,7 +28,7 @@ def test_the_slow_page_takes_300_ms_and_delays_no_other_request(school: Backend)
 def test_anonymous_clients_wait_each_address_in_its_turn(school: Backend) -> None:
     """One address asks for twenty pages at once; an identified client and a newcomer get theirs.
 
-    What the server holds back anyhow takes no place, and does not wait for one.
+    Requests that the server holds back on purpose take no place, and do not wait for one.
     """
     anonymous = {"X-Anonymous": "yes", "X-Real-IP": "192.0.2.1"}
     with ThreadPoolExecutor(22) as pool:
@@ -46,7 +46,7 @@ def test_anonymous_clients_wait_each_address_in_its_turn(school: Backend) -> Non
 
 def test_a_client_that_leaves_the_slow_page_is_no_error(school: Backend) -> None:
     with connect(("127.0.0.1", school.web_port)) as client:
-        client.sendall(message("/slow", "localhost"))  # the server's log is looked at when it ends
+        client.sendall(message("/slow", "localhost"))  # when the server ends, its log is checked for failures
     assert ask(school, "/slow", "HEAD").body == b""
 
 

@@ -18,7 +18,7 @@ LATER = 2000  # ms: more than lesson.js leaves between two questions
 
 @pytest.fixture
 def page(browser: Browser, school: Backend, complaints: list[str]) -> Iterator[Page]:
-    """The first lesson's page, begun; at the end there must be no error in the console."""
+    """Yield the page of the first lesson, which has begun; require that the console shows no error."""
     report(school, state="begun", word=WORDS[0])
     context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
@@ -46,7 +46,7 @@ def come_back(page: Page, event: str = "dispatchEvent(new Event('focus'))") -> N
 
 
 def pasted(page: Page) -> str:
-    """The text on the clipboard, read by pasting it into a field."""
+    """Return the text on the clipboard, by pasting it into a field."""
     page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), {id: 'paste'}))")
     field = page.locator("#paste")
     field.press("Control+v")
@@ -55,7 +55,7 @@ def pasted(page: Page) -> str:
 
 @pytest.mark.parametrize("secure", [True, False])
 def test_a_button_copies_the_commands_beside_it(page: Page, secure: bool) -> None:
-    """By keyboard, and also where the browser has no Clipboard API: without TLS on another host."""
+    """The keyboard works, too, and so does a browser without Clipboard API: on another host without TLS."""
     page.evaluate("navigator.clipboard.writeText('of another test')")
     if not secure:
         page.add_init_script("delete Navigator.prototype.clipboard")
@@ -94,7 +94,7 @@ def test_coming_back_brings_panel_and_words_up_to_date(page: Page, school: Backe
 
 
 def test_a_return_is_one_request_and_nothing_asks_by_itself(page: Page) -> None:
-    requests: list[str] = []  # without that for the icon
+    requests: list[str] = []  # except the one for the icon
     page.on("request", lambda request: requests.append(request.url) if LESSON in request.url else None)
     page.clock.run_for(3_600_000)
     page.evaluate("0")

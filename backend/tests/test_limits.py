@@ -7,7 +7,7 @@ from upstage.stage import limits
 
 
 class One:
-    """A holder of a place, who knows whether it has been taken away."""
+    """A holder of a place, which records whether it has lost the place."""
 
     gave_up = False
 
@@ -21,7 +21,7 @@ class One:
 
 
 def come(places: limits.Places, address: str, joined: bool = True) -> One:
-    """A newcomer, who gives up at once if there is no place."""
+    """Return a newcomer, which gives up at once if there is no place."""
     one = One(places, address)
     if places.take(address, one):
         places.note(address, one, joined)
@@ -70,8 +70,8 @@ def test_a_newcomer_gets_the_newest_place_of_the_address_that_has_the_most() -> 
     few = [come(places, "192.0.2.2") for _ in range(3)]
     assert not gone([come(places, "192.0.2.3"), come(places, "192.0.2.2")])
     assert [one.gave_up for one in crowd] == [False] * 5 + [True] * 2
-    assert gone([come(places, "192.0.2.1")])  # its own are the most
-    assert gone([come(places, "192.0.2.2")])  # then each would take from the other in turn
+    assert gone([come(places, "192.0.2.1")])  # its own address holds the most
+    assert gone([come(places, "192.0.2.2")])  # otherwise the two would take from each other in turn
     assert not gone(few)
     assert len(places) == 10
 
@@ -81,15 +81,15 @@ def test_those_who_have_not_joined_lose_their_places_first() -> None:
     school = [come(places, "192.0.2.1") for _ in range(10)]
     crowds = [[come(places, f"198.51.100.{number}", joined=False) for _ in range(5)] for number in range(2)]
     assert gone([come(places, f"198.51.100.{number % 2}", joined=False) for number in range(20)]) == 20
-    assert [gone(crowd) for crowd in crowds] == [0, 0]  # each would take from the other in turn
+    assert [gone(crowd) for crowd in crowds] == [0, 0]  # otherwise the two would take from each other in turn
     school += [come(places, "192.0.2.1") for _ in range(8)]
     assert [gone(crowd) for crowd in crowds] == [4, 4]
     assert not gone([come(places, "203.0.113.1"), come(places, "203.0.113.2")])
-    assert [gone(crowd) for crowd in crowds] == [5, 5]  # even the only ones of their addresses
+    assert [gone(crowd) for crowd in crowds] == [5, 5]  # even an address's only place is lost
     assert not gone(school)
     assert not gone([come(places, "203.0.113.3")])
     assert (gone(school), gone(school[-1:])) == (1, 1)
-    places.note("192.0.2.1", school[0], joined=False)  # it has lost its stage
+    places.note("192.0.2.1", school[0], joined=False)  # the first holder has left its stage
     assert not gone([come(places, "203.0.113.4")])
     assert (gone(school), gone(school[:1])) == (2, 1)
     assert len(places) == 20

@@ -37,7 +37,7 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Iterator[Backend]:
-    """A server whose clients may have one stage connection for each address."""
+    """Yield a server that allows one stage connection for each address."""
     server = Backend(
         tmp_path_factory.mktemp("listening"),
         stage_endpoint="haproxy:tcp:0:interface=127.0.0.1:backlog=16",
@@ -60,7 +60,7 @@ def proxy_header(client: str) -> bytes:
 
 
 def ask(path: Address, data: bytes, client: str = "192.0.2.9", method: str = "GET") -> Response:
-    """One request behind a PROXY header."""
+    """Send one request behind a PROXY header; return the response."""
     with connect(path) as connection:
         connection.sendall(proxy_header(client) + data)
         return receive(connection, method)
@@ -131,7 +131,7 @@ def test_a_client_cannot_claim_what_proxies_say(backend: Backend, folder: Path) 
     assert re.fullmatch("[0-9a-f]{32}", request_id)
     [line] = wait_until(lambda: [each for each in backend.logged("request") if each["path"] == BIG])
     assert (line["client"], line["request_id"]) == ("192.0.2.9", request_id)
-    # Only the other listener trusts a proxy's headers.
+    # Only the web listener trusts a proxy's headers.
     proxied = request(folder / "b.sock", BIG, "localhost", **CLAIMS)
     assert proxied.headers["x-accel-redirect"]
     assert "x-request-id" not in proxied.headers
@@ -149,7 +149,7 @@ def test_wrong_passwords_count_against_the_address_that_sent_them(backend: Backe
 
 
 def test_a_client_may_leave_before_its_page_is_rendered(backend: Backend, folder: Path) -> None:
-    """The client leaves while its password is checked: no connection is left that knows the page's path."""
+    """The client leaves while its password is checked, so the page's path can no longer be asked for."""
     wrong = message("/admin/login?left", "x", "POST", b"username=nobody&password=wrong", **FORM)
     with connect(folder / "b-direct.sock") as connection:
         connection.sendall(proxy_header("192.0.2.3") + wrong)
@@ -172,7 +172,7 @@ def test_redirects_name_the_published_port_as_in_2011(backend: Backend, folder: 
 
 @pytest.mark.parametrize("host", ["direct.localhost", "classic.localhost", "127.0.0.1", "192.0.2.1:9081"])
 def test_every_page_says_that_it_came_from_upstage_itself(backend: Backend, folder: Path, host: str) -> None:
-    """Whatever the Host: a port is bound to addresses, not to names."""
+    """This holds for any Host: a port is bound to addresses, not to names."""
     page = direct(folder, "/", host).text
     assert 'data-topology="direct"' in page
     assert f"curl -I http://{host.partition(':')[0]}:9081/media" in page
@@ -189,7 +189,7 @@ HERE = {f"http://{name}.localhost:9080/" for name in ("classic", "nginx", "stati
     ("host", "links"),
     [
         ("localhost", HERE | {"http://direct.localhost:9081/", "http://localhost:9089/"}),
-        # .localhost would be the reader's own machine.
+        # Elsewhere, .localhost would mean the reader's own machine.
         ("192.0.2.7", {"http://192.0.2.7:9081/", "http://192.0.2.7:9089/"}),
     ],
 )
@@ -197,7 +197,7 @@ def test_links_have_the_published_ports(backend: Backend, folder: Path, host: st
     page = request(folder / "b.sock", "/", host).text
     assert set(re.findall('href="(http://[^"]+)"', page)) == links
     assert f"curl -I http://{host}:9080/media" in page
-    assert "make up" not in page  # there is nothing left to open
+    assert "make up" not in page  # all is open already
 
 
 def test_the_direct_listener_also_speaks_tcp(backend: Backend) -> None:
@@ -218,7 +218,7 @@ def test_the_health_check_covers_unix_sockets_and_a_start_replaces_those_of_a_ki
         (folder / name).unlink()
         status, _, errors = server.upstage("healthcheck")
         assert (status, str(folder / name) in errors) == (1, True)
-    assert server.stop() == 0  # without them, too
+    assert server.stop() == 0  # even if the sockets are gone
     assert not list(folder.glob("h*"))
 
 

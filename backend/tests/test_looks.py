@@ -13,7 +13,7 @@ from tests.support.chromium import listen
 
 SCREENS = ((1280, 800), (390, 844))  # a laptop and a phone
 PAGES = ["/", "/try/", "/stages/", "/stages/demo/log", "/signup", "/admin/", "/lessons/", "/lessons/course"]
-PAGES.append(f"/lessons/{lessons()[0].folder.name}")  # the others are alike
+PAGES.append(f"/lessons/{lessons()[0].folder.name}")  # the other lessons' pages are alike
 WORKSHOP = ("", "workshop/stages", "workshop/stages/demo", "workshop/media", "workshop/media/harlequin.svg")
 WORKSHOP += ("workshop/players",)
 
@@ -43,7 +43,7 @@ def page(browser: Browser, complaints: list[str]) -> Iterator[Page]:
 
 
 def looks_right(page: Page, url: str, name: str) -> None:
-    """Check it on each screen; take screenshots of that name."""
+    """Check a page on each screen; take screenshots with that name."""
     page.goto(url)
     assert page.locator("h1").count() == 1
     for width, height in SCREENS:

@@ -24,7 +24,7 @@ PNG_FILE = (
     b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", IHDR) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
 )
 GIF_FILE = b"GIF89a\1\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\1\0\1\0\0\2\2D\1\0;"
-JFIF = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0\xff"  # and a filling byte
+JFIF = b"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0\xff"  # ends with a fill byte
 
 
 def jpeg(width: int, height: int) -> bytes:
@@ -84,12 +84,12 @@ DAMAGED = [
 
 
 def repeating(reference: str, ids: str = "abcdefghijk") -> str:
-    """Nested elements, each with ten references to the previous one: 10^10 drawn elements in 2 kB."""
+    """Return nested elements, each with ten references to the one before: 10^10 drawn elements in 2 kB."""
     return nested(f"<g id='ID'>{reference.format('BEFORE') * 10}</g>", ids)
 
 
 def nested(element: str, ids: str = "abcdefghijk") -> str:
-    """Elements ID, each of which refers to the one BEFORE."""
+    """Return elements made from a text: each has its ID, and refers to the one BEFORE."""
     return f"<g id='{ids[0]}'/>" + "".join(
         element.replace("ID", id).replace("BEFORE", before) for before, id in pairwise(ids)
     )
@@ -179,7 +179,7 @@ REPEATING = [
         f"<g id='{id}'>" + 10 * f"<use href='#r{before}'/>" + f"<g id='r{id}'><use href='#{id}'/></g></g>"
         for before, id in reversed([*pairwise("abcdefghijk")])
     ),
-    # The first element of an ID counts.
+    # Of several elements with one ID, the first counts.
     nested("<g id='ID'>" + 10 * "<use href='#BEFORE'/>" + "<g id='ID'/></g>"),
 ]
 
@@ -195,7 +195,7 @@ HARMLESS = [
     f"<mask id='a'>{400 * '<g/>'}</mask><g style='opacity:1;mask:url(#a)'>{400 * '<g/>'}</g>",
     f"<clipPath id='a'>{400 * '<g/>'}</clipPath><g clip-path='url(#a)'>{400 * '<g/>'}</g>",
     f"<linearGradient id='a'/><g fill='url(#a)' style='stroke:url(#a)'>{9000 * '<g/>'}</g>",
-    # A marker at its ends only; a marker that is itself a line with one.
+    # A line with a marker at its end only; a marker that takes its paint from the line.
     f"<marker id='a'><g/></marker><path marker-end='url(#a)' d='M0 0{50_000 * ' 1'}'/>",
     f"<style>path {{marker-end:url(#a)}}</style><marker id='a'><path/></marker>{5000 * '<path/>'}",
     "<marker id='a'><path style='fill:context-stroke'/></marker>"

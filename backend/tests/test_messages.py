@@ -42,7 +42,7 @@ class Stream(BytesIO):
 
 
 def exchange(connections: Connections, sent: bytes) -> tuple[Response, bytes, bool]:
-    """The response, what was sent after it, and whether the server closed the connection."""
+    """Return the response, the bytes after it, and whether the server closed the connection."""
     pages = Pages(SRC / "upstage/site")
     root = Node(pages)
     root.putChild(b"", Page(pages, lambda request: f"{host_name(request)} {request.uri!r}".encode()))

@@ -91,9 +91,9 @@ def test_the_reactor_lag_is_measured(meter: Meter) -> None:
         meter.clock.advance(LAG_INTERVAL)
     assert meter.value("reactor_lag_seconds_count") == 8
     assert meter.value("reactor_lag_seconds_sum") == 0
-    meter.clock.advance(LAG_INTERVAL + 0.1)  # something has blocked it for 0.1 s
+    meter.clock.advance(LAG_INTERVAL + 0.1)  # the reactor was blocked for 0.1 s
     assert meter.value("reactor_lag_seconds_sum") == pytest.approx(0.1)
-    meter.clock.advance(LAG_INTERVAL - 0.1)  # and then it is on time again
+    meter.clock.advance(LAG_INTERVAL - 0.1)  # then it is on time again
     assert meter.value("reactor_lag_seconds_count") == 10
     assert meter.value("reactor_lag_seconds_sum") == pytest.approx(0.1)
     meter.metrics.stopService()
@@ -147,7 +147,7 @@ def test_a_running_server_counts_chat_and_speech(tmp_path: Path) -> None:
 
 
 def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
-    """A line being recorded, requests that wait for it, one that has left, a client that does not read."""
+    """The work: a line being recorded, requests that wait for it, and a client that does not read."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in speech.PROGRAMS:
@@ -182,7 +182,7 @@ def test_a_stop_does_not_wait_for_work_in_progress(tmp_path: Path) -> None:
 
 
 def test_the_health_check_starts_without_twisted() -> None:
-    """It runs every few seconds: a third of a second of imports each time would be a load in itself."""
+    """The check runs every few seconds; imports of a third of a second each time would be a load."""
     code = "import sys, upstage.cli; sys.exit(any(m.split('.')[0] in {names} for m in sys.modules))"
     names = {"twisted", "prometheus_client", "jinja2", "argon2", "sqlite3"}
     command = [sys.executable, "-c", code.format(names=names)]

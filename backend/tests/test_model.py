@@ -65,7 +65,7 @@ STAGING = ["BACKDROP", "BACKDROP", "BACKDROP_FRAME", "APPLAUSE", "NOAPPLAUSE", "
 HANDLING = ["AV", "EXIT", "PROP", "PROP", "AVLAYER"]
 DRAWING = ["DRAW_LAYER", "DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE", "DRAW_LINE", "DRAW_VIS", "DRAW_CLEAR"]
 GROUPS = (ACTING, STAGING, HANDLING, DRAWING, sorted(MODES))
-STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # for the member's own layer only
+STROKES = ["DRAW_STYLE", "DRAW_MOVE", "DRAW_LINE"]  # these change only the member's own layer
 
 
 @st.composite
@@ -93,14 +93,14 @@ class Viewer(FakeClient):
 
 
 def state(thing: Thing) -> object:
-    """The compared part of a thing; any player may change an avatar's depth and show or hide its name."""
+    """Return the part of a thing to compare; any player may change an avatar's depth, or show its name."""
     if isinstance(thing, Layer):
         return list(thing.replay())
     return {name: value for name, value in vars(thing).items() if name not in ("layer", "show_name")}
 
 
 def opening(stages: Stages) -> Stage:
-    """The stage at its start."""
+    """Return the stage as it is at the start."""
     return Stage(
         stages,
         "demo",
@@ -144,7 +144,7 @@ class StagesMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES))
     def player_joins(self, name: str) -> None:
-        """The same name again is a double login: the first client leaves the stage but stays connected."""
+        """Join as a player; a client of the same name leaves the stage, but stays connected."""
         self.here[name] = Viewer(self.stages, name)
 
     @rule(name=st.sampled_from(NAMES))
@@ -171,7 +171,7 @@ class StagesMachine(RuleBasedStateMachine):
 
     @rule()
     def players_put_everything_away(self) -> None:
-        """Each member with a layer changes its pen and clears it; each avatar is put away."""
+        """Let each member change its pen and clear its layer, if it has one, and put its avatar away."""
         for viewer in self.here.values():
             if layer := self.stage.drawn_by(viewer.member):
                 viewer.send("colour=7&thickness=7&alpha=7&mode=DRAW_STYLE")
@@ -188,7 +188,7 @@ class StagesMachine(RuleBasedStateMachine):
 
     @rule(id=st.sampled_from("123"), mode=st.sampled_from(["AV", "EXIT"]))
     def all_players_want_one_avatar(self, id: str, mode: str) -> None:
-        """Every player requests the same avatar, or takes it off the stage."""
+        """Let every player request the same avatar, or take it off the stage."""
         for viewer in self.here.values():
             self.do(viewer, f"ID={id}&mode={mode}")
 
@@ -205,10 +205,10 @@ class StagesMachine(RuleBasedStateMachine):
             assert self.stage.volunteer == (mode == "VOLUNTEER")
 
     def out_of_reach(self, member: Member, mode: str) -> list[Thing]:
-        """The state that a frame of this mode must not change, because another member holds it."""
+        """Return the things that a frame of this mode must not change, because others hold them."""
         avatars = [avatar for avatar in self.stage.avatars if avatar.holder is not member]
         if mode in ("AV", "EXIT"):
-            avatars = [avatar for avatar in avatars if avatar.holder]  # the others are free
+            avatars = [avatar for avatar in avatars if avatar.holder]  # a free one may be taken
         layers = [layer for layer in self.stage.layers if layer.user is not member and mode in STROKES]
         backdrops = self.stage.backdrops if self.stage.backdrop_by is not member else []
         return [*avatars, *layers, *backdrops]
@@ -216,7 +216,7 @@ class StagesMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.visitors)
     @rule(wishes=some(sorted(MODES)))
     def audience_sends_any_frame(self, wishes: list[str]) -> None:
-        """The audience changes nothing but the chat."""
+        """Send frames as audience, and check that they change nothing but the chat."""
         before = deepcopy(self.visitors[0].look().everything())
         self.visitors[0].send(*wishes)
         assert self.visitors[0].look().everything() == before

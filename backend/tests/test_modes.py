@@ -139,7 +139,7 @@ def stages() -> Stages:
 
 
 def play(stages: Stages, before: list[str], frame: str) -> list[list[str]]:
-    """The frames for ann, who sends, for bob, a player, and for the audience."""
+    """Send a frame as ann; return the frames for ann, for bob, another player, and for the audience."""
     clients = [FakeClient(stages, acting_player(name)) for name in ("ann", "bob")] + [FakeClient(stages)]
     clients[0].send(*before)
     for client in clients:

@@ -1,4 +1,4 @@
-"""purge: every cache is told; a silent one costs a player two attempts, and is told as soon as it answers."""
+"""purge: every cache is told; a silent one is tried twice, and is told as soon as it answers."""
 
 import json
 from collections import Counter
@@ -60,7 +60,7 @@ class FakeCache(Cache):
         return [result for purge in self.purges for result in purge]
 
     def wait(self, seconds: float) -> list[tuple[float, str]]:
-        """Let time pass; return the purges in it."""
+        """Let time pass; return the purges that were sent."""
         before = len(self.asked)
         self.clock.pump([1 / 16] * round(seconds * 16))
         return self.asked[before:]
@@ -82,7 +82,7 @@ def test_every_cache_is_told_and_the_failures_are_named(purger: FakeCache, tmp_p
     results = begin(all_caches.purge(Purge("x")))
     assert ([tag for _, tag in purger.asked], results) == (["x"], ["varnish-2:8082: 503 No"])
     purger.wait(AGAIN)
-    assert all_caches.queued == 1  # the other one's problem
+    assert all_caches.queued == 1  # the purge of the other cache
 
 
 def test_every_cache_behind_a_name_is_told_and_silent_ones_are_tried_twice(purger: FakeCache) -> None:
@@ -139,11 +139,11 @@ def test_the_repetition_counts_from_the_last_change(purger: FakeCache) -> None:
 def test_changes_during_a_purge_are_purged_after_it(purger: FakeCache) -> None:
     purger.purge_soon("x")
     purger.status = None
-    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # and the cache has not answered yet
+    assert purger.wait(AGAIN) == [(AGAIN, "x")]  # the cache has not answered yet
     purger.status = OK
     purger.purge_soon("y")
     purger.purge_soon("x")
-    assert purger.wait(AGAIN) == []  # they are repeated one at a time
+    assert purger.wait(AGAIN) == []  # purges are repeated one at a time
     purger.thinking.callback(OK)
     assert [tag for _, tag in purger.wait(60)] == ["y", "x"]
     assert purger.queued == 0
@@ -178,7 +178,8 @@ def test_the_queue_is_bounded_and_lost_purges_are_counted(purger: FakeCache) -> 
     assert (purger.queued, purger.outcomes["lost"]) == (MAX_QUEUE, 3)
     purger.status = OK
     heard = [tag for _, tag in purger.wait(RETRY)]
-    assert (heard[0], heard[-3:]) == ("x3", [f"x{MAX_QUEUE + 2}", "media", "lessons"])  # what was lost, too
+    # As purges were lost, everything is purged at the end.
+    assert (heard[0], heard[-3:]) == ("x3", [f"x{MAX_QUEUE + 2}", "media", "lessons"])
 
 
 @pytest.mark.parametrize(("status", "said", "lost"), [(OK, ["x", "y"], 0), (NO, ["x"], 2), (None, ["x"], 2)])
@@ -237,7 +238,7 @@ def test_the_command_drops_a_path_or_what_has_a_tag(workshop: Backend, cache: Pu
 
 
 def test_a_cache_that_is_new_or_has_missed_a_purge_drops_everything(tmp_path: Path) -> None:
-    """Also one that could not be reached until the server ended; the others keep what they have."""
+    """So does a cache that could not be reached until the server ended; the others keep their copies."""
     caches = [PurgedCache(), PurgedCache(), PurgedCache()]
 
     def served(count: int) -> Backend:
@@ -262,7 +263,7 @@ def test_a_cache_that_is_new_or_has_missed_a_purge_drops_everything(tmp_path: Pa
 
 
 def test_what_the_command_could_not_purge_is_purged_later(tmp_path: Path) -> None:
-    """The server that runs has it in its queue when the command has ended."""
+    """When the command has ended, the purge is still in the running server's queue."""
     caches = [PurgedCache(), PurgedCache(), PurgedCache()]
     server = Backend(tmp_path, UPSTAGE_PURGE=" ".join(cache.address for cache in caches))
     caches[1].close()

@@ -150,7 +150,7 @@ def test_a_stage_like_another_shares_its_files(content: Path, media: Path, datab
 def test_a_later_release_adds_its_stages_and_leaves_edited_ones_alone(
     content: Path, media: Path, database: Database
 ) -> None:
-    """A file of the older stage was replaced, one is lost, one deleted: the new stage needs it again."""
+    """One file of the older stage was replaced, one lost, one deleted; the new stage needs all three."""
     seed(content, media, database)
     database.save_stage(replace(database.snapshot().stages["demo"], name="Ours"))
     (media / "ann.svg").write_text("another Ann")
@@ -243,7 +243,7 @@ def test_the_shipped_drawings_pass_the_upload_check(drawing: Path) -> None:
 
 
 def test_a_file_that_replaces_another_has_a_later_second(tmp_path: Path) -> None:
-    """Tags and dates of HTTP count in seconds: the same size within the same one would be the same file."""
+    """Tags and dates count seconds: without this, two files of one size and second would seem the same."""
     path = tmp_path / "a.svg"
     dates = []
     for content in (b"one", b"two", b"six"):

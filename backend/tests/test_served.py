@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 from backend.tests.forked import SRC
 
 SCRIPT = SRC / "upstage/site/script/served.js"
-# Of a file that the page has loaded, of one that came from the browser's cache, and of a response's header.
+# Returns the answers for a file that was loaded, one from the browser's cache, and a response's header.
 ASK = """
     async ([module, serverTiming]) => {
         const { served, answered } = await import(module);
@@ -49,6 +49,6 @@ def page(browser: Browser) -> Page:
 def test_server_timing_tells_which_server_sent_a_file(page: Page, said: dict[str, str], station: str) -> None:
     module = "data:text/javascript," + quote(SCRIPT.read_text())
     timing = [{"name": name, "description": text, "duration": 7} for name, text in said.items()]
-    server = 7 if "nginx" in said else None  # no other server says how long it took
+    server = 7 if "nginx" in said else None  # only nginx reports a time
     sent, here = [station, server], ["browser", None]  # nothing came over the network
     assert page.evaluate(ASK, [module, timing]) == [sent, here, sent]

@@ -1,4 +1,4 @@
-"""The source: packages import one way (README.md), and figures agree wherever they are."""
+"""The source: packages import in one direction only (README.md), and repeated figures agree."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ MAY_IMPORT = {
 
 
 def imported(path: Path) -> set[str]:
-    """The parts of `upstage` that a module imports."""
+    """Return the parts of `upstage` that a module imports."""
     modules = [
         node.module or ""
         for node in ast.walk(ast.parse(path.read_text()))

@@ -39,7 +39,7 @@ def number(url: str | None) -> int:
 
 
 def heard_of(speaker: Speaker, *urls: str | None) -> list[Path]:
-    """Request the recordings; the list gets each when it is there."""
+    """Request recordings; return a list to which each path is added when its file is there."""
     heard: list[Path] = []
     for url in urls:
         speaker.file(number(url)).addCallback(heard.append)

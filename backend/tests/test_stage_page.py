@@ -1,4 +1,4 @@
-"""The stage page in a real browser: which parts must be in view, and what it does when a script is lost."""
+"""The stage page in a real browser: the parts that must be in view, and its behaviour without a script."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def act(page: Page, address: str, avatar: str) -> None:
 
 
 def test_house_lights_name_what_was_broken_on_purpose(page: Page, address: str) -> None:
-    """nginx, which is not here, has the note."""
+    """nginx, which does not run here, would serve the note."""
     note = {"title": "Varnish hangs", "users": "Pages wait.", "broken": 1e9, "mended": 0}
     page.route("**/.nginx/fault", lambda route: route.fulfill(json=note))
     page.goto(f"{address}/stages/demo")

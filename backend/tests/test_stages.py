@@ -60,7 +60,7 @@ def test_loaded_places_the_avatars_that_are_on_stage(stages: Stages) -> None:
 
 
 def replay(stages: Stages) -> str:
-    """The chat that a late joiner gets."""
+    """Return the chat that a late joiner gets."""
     late = FakeClient(stages)
     [frame] = [frame for frame in late.heard() if frame.endswith("mode=LOAD_CHAT")]
     late.leave()
@@ -147,7 +147,7 @@ def test_joining_an_unknown_stage_is_an_error(stages: Stages, stage: Stage) -> N
 def test_a_mode_is_acted_on_or_counted_as_ignored(
     stages: Stages, frame: bytes, before_join: object, after_join: object
 ) -> None:
-    """A list has the modes of the replies; a text names the counter of the ignored frame."""
+    """The expected result is a list of the replies' modes, or the counter of the ignored frame."""
     for client, expected in (FakeClient(stages, stage=""), before_join), (FakeClient(stages), after_join):
         client.heard()
         before = stages.counts.copy()
@@ -200,7 +200,7 @@ FRAMES = (
 
 
 def test_frames_are_heard_in_the_order_in_which_they_were_sent() -> None:
-    """A thousand random ones of two clients, stored and not: as on a server whose disk takes no time."""
+    """A slow disk must not change the order of a thousand random frames of two clients, stored or not."""
     chance = random.Random(81)
     waiting: deque[Callable[[], None]] = deque()
     slow = with_demo(Stages(keep=lambda _, __, kept: waiting.append(kept)))
@@ -226,7 +226,7 @@ def test_a_late_joiner_gets_a_line_once() -> None:
     ann.send("msg=before&mode=TEXT")
     bob = FakeClient(stages, acting_player("bob"))
     ann.send("msg=after&mode=TEXT")
-    again = FakeClient(stages, acting_player("bob"))  # a double login, before the first one's set-up
+    again = FakeClient(stages, acting_player("bob"))  # a double login, before the first client's set-up
     while waiting:
         waiting.pop(0)()
     assert bob.modes()[-1] == "ERR_DOUBLE_LOGIN"
@@ -239,7 +239,7 @@ Cast = tuple[FakeClient, FakeClient, FakeClient]
 
 @pytest.fixture
 def cast(stages: Stages) -> Cast:
-    """Ann and Bob, who holds the second avatar, and Eve on another stage."""
+    """Return Ann, Bob, who holds the second avatar, and Eve, who is on another stage."""
     ann, bob = (FakeClient(stages, acting_player(name)) for name in ("ann", "bob"))
     eve = FakeClient(stages, acting_player("eve"), "other")
     bob.send("ID=2&mode=AV")

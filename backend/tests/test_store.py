@@ -22,7 +22,7 @@ from upstage.state.store import MAX_QUEUE, RETRY, SHORT_WAIT, Store
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., Backend]:
-    """Starts a server on the same folder each time."""
+    """Return a function that starts a server, on the same folder each time."""
 
     def start(**environment: str) -> Backend:
         return Backend(tmp_path, **{"UPSTAGE_ADMIN_PASSWORD": PASSWORD, **environment})
@@ -61,7 +61,7 @@ def test_the_scene_and_a_sign_in_survive_a_kill_and_a_sign_out_does_too(start: S
     client = server.on_stage(key=editor.key)
     client.send_frames(b"ID=1&mode=AV", b"X=33&Y=44&mode=MOVE", b"ID=1&mode=PROP", b"ID=2&mode=BACKDROP")
     client.send_frames(b"layer=1&mode=DRAW_LAYER", b"x=5&y=6&mode=DRAW_LINE")
-    seen = client.frames_until(b"x=5&y=6&mode=DRAW_LINE")  # what was seen is on the disk
+    seen = client.frames_until(b"x=5&y=6&mode=DRAW_LINE")  # changes that were seen are on the disk
     assert b"ID=1&X=33.0&Y=44.0&Z=0&mode=AV_POS" in seen
     assert left.post("/admin/logout").status == 302
     server.kill()
@@ -195,10 +195,10 @@ class Disk(Worker):
         self.written += changes
 
     def close(self) -> None:
-        """The database's end."""
+        """Do nothing, in place of closing the database."""
 
     def stop(self) -> None:
-        """The thread's end."""
+        """Do nothing, in place of stopping the thread."""
 
     def hear(self, line: str) -> None:
         self.store.keep("demo", [Line(line)], partial(self.said.append, line))
@@ -244,7 +244,7 @@ def test_unwritten_lines_are_sent_at_once_and_written_later(disk: Disk, problem:
     assert disk.said == ["one", "two", "three"]
     assert (disk.written, list(disk.waiting)) == ([], [])
     disk.clock.advance(RETRY)
-    disk.hear("four")  # while they are being written
+    disk.hear("four")  # while earlier lines are being written
     assert disk.said == ["one", "two", "three", "four"]
     disk.turn()
     disk.problem = None
@@ -294,7 +294,7 @@ def test_an_error_of_the_program_does_not_stop_the_chat(disk: Disk) -> None:
 
 
 def test_lines_that_wait_for_the_disk_are_bounded(disk: Disk) -> None:
-    """With one more all are sent, in order, and written later."""
+    """If one more comes, all are sent, in order, and written later."""
     for number in range(MAX_QUEUE + 10):
         disk.hear(str(number))
     assert disk.said == [str(number) for number in range(MAX_QUEUE)]

@@ -1,5 +1,5 @@
-"""Each page says which path it took, by the Host name that caches store it under, and where the other paths
-are."""
+"""Each page names the path that it took, by the Host name under which caches store it, and links to the
+other paths."""
 
 import re
 

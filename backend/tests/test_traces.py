@@ -1,4 +1,4 @@
-"""What the backend tells of a traced request: who asked, what it waited for, and to whom it sends that."""
+"""The backend's line about a traced request: its parent, its waits, and the socket that gets the line."""
 
 import json
 import socket

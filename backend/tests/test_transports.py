@@ -33,7 +33,7 @@ def test_chat_between_tcp_and_websocket(server: Backend) -> None:
 
 
 def test_a_websocket_that_does_not_read_is_cut_and_delays_no_other(server: Backend) -> None:
-    """Its transport had another producer before, the HTTP channel. (TCP: test_connection.py.)"""
+    """A WebSocket's transport had another producer first, the HTTP channel. (TCP: test_connection.py.)"""
     before = len(server.logged("cut off"))
     talker = server.on_stage()
     url = f"ws://127.0.0.1:{server.web_port}/ws"
@@ -86,7 +86,7 @@ def test_the_metrics_are_printed(server: Backend) -> None:
 
 
 def test_a_stop_with_clients_is_clean(tmp_path: Path) -> None:
-    """As an operator starts it: in an interpreter of its own."""
+    """The server runs in a new interpreter, as an operator starts it."""
     server = Backend(tmp_path, ["-m", "upstage", "serve"], forked=False)
     clients = [server.on_stage() for _ in range(5)]
     browser = server.connect_web()

@@ -96,7 +96,7 @@ def test_a_response_conforms(
 
 
 def conforms(response: Response) -> None:
-    """Every field once, printable values, the right time, and what each status needs."""
+    """Require each field only once, printable values, the right time, and the fields of the status."""
     headers, status = response.headers, response.status
     assert len(response.fields) == len(headers)
     assert all(re.fullmatch(r"[\x20-\x7e]*", value) for value in headers.values())
@@ -139,7 +139,7 @@ def date(headers: dict[str, str], name: str) -> datetime:
 
 
 def check_caching(response: Response) -> None:
-    """The caching headers do not contradict each other; personal responses are not cacheable."""
+    """Require caching headers that do not contradict each other, and no cacheable personal responses."""
     directives = [part.strip() for part in response.headers["cache-control"].split(",")]
     names = {part.partition("=")[0] for part in directives}
     assert len(names) == len(directives)
@@ -152,13 +152,13 @@ def check_caching(response: Response) -> None:
         assert not names & {"max-age", "s-maxage", "immutable"}
     if "public" in names:
         assert "set-cookie" not in response.headers
-    if "no-cache" in names or "immutable" in names:  # it will be asked for again
+    if "no-cache" in names or "immutable" in names:  # clients will revalidate it
         assert re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', response.headers["etag"])
         assert date(response.headers, "last-modified") <= date(response.headers, "date")
 
 
 def check_head(get: Response, head: Response) -> None:
-    """The same, without the content."""
+    """Require the same response as to GET, without the content."""
     assert head.body == b""
     assert head.status == get.status
     changing = {"date", "set-cookie"}
@@ -250,7 +250,7 @@ def test_a_large_body_is_rejected_without_being_kept(server: Backend, chunked: b
 
 
 def peak_memory(server: Backend) -> int:
-    """Peak memory of the server, in bytes."""
+    """Return the peak memory of the server, in bytes."""
     with open(f"/proc/{server.process.pid}/status") as status:
         return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) * 1024  # type: ignore[index]
 

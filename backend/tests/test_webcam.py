@@ -48,7 +48,7 @@ class Cameras:
         self._numbers = count(1)
 
     def new_player(self, **rights: str) -> str:
-        """A new player, so that no test waits for the interval between two pictures."""
+        """Add a player, so that no test waits for the interval between two pictures; return the name."""
         name = f"cam{next(self._numbers)}"
         added = self._editor.post(
             "/admin/workshop/players", action="add", name=name, password="12345678", **rights
@@ -63,7 +63,7 @@ class Cameras:
         return client
 
     def stored(self, player: str) -> list[str]:
-        """The files stored under a player's name, all of them complete."""
+        """Return the files stored under a player's name, all of them complete."""
         return [path.name for path in self.folder.iterdir() if player in path.name]
 
 
@@ -211,7 +211,7 @@ class Visitors:
             session.wrappedProtocol.lineReceived(f"USER {player}".encode())
             session.wrappedProtocol.lineReceived(b"PASS sesame")
             assert b"230" in transport.value()
-        session.wrappedProtocol.setTimeout(None)  # it would be on the global reactor
+        session.wrappedProtocol.setTimeout(None)  # its timer would be on the global reactor
         return transport
 
 
@@ -264,7 +264,7 @@ class Camera:
         new.replace(self.folder / name)
 
     def ask(self, viewer: str, name: str = "ann.jpg") -> list[float]:
-        """Request a frame; the list is empty until it has come, then it has the time."""
+        """Request a frame; return a list to which the waiting time is added when the frame has come."""
         came: list[float] = []
         began = self.clock.seconds()
         ready = self.frames.next(name, viewer)
@@ -317,7 +317,7 @@ def test_no_wait_for_an_old_frame_or_one_that_has_changed_in_between(camera: Cam
     camera.wait(30 + EXAMINE)
     assert camera.ask("one") == [0]
     for _ in range(2):
-        camera.shoot()  # the second within the same tick: only the inode tells
+        camera.shoot()  # the second comes within the same tick: only its inode differs
         assert camera.ask("one") == [0]
     assert camera.ask("one") == []
 

@@ -3,7 +3,7 @@
 set -eu
 here=$(dirname "$0")
 PREFIX=${PREFIX:-/tmp} SOCKETS=${SOCKETS:-/run/proscenium/app}
-# The relay: bytes from the socket to the application; to one that speaks https, over TLS.
+# The relay copies bytes from the socket to the application, over TLS if the application speaks https.
 APP=${APP:-} url=${APP%/} address=${url#*://} port=80 TLS=''
 echo "$url" | grep -Eqx '(https?://[0-9A-Za-z._-]+(:[0-9]{1,5})?|[0-9A-Za-z._-]+:[0-9]{1,5})' || {
     echo "APP must be HOST:PORT, http://HOST:PORT or https://NAME:PORT, without a path, not '$APP'" >&2
@@ -20,7 +20,7 @@ if [ "$host" = localhost ] || [ "$host" = host.docker.internal ]; then # this ma
     TARGET=local
     LOCAL="upstream local { server 127.0.0.1:$port max_fails=0; server [::1]:$port max_fails=0; }"
 fi
-# The public certificate authorities, and your own.
+# The relay trusts the public certificate authorities, and your own.
 CA=$PREFIX/ca.pem
 cat /etc/ssl/certs/ca-certificates.crt "$here/ca.pem" >"$CA" 2>/dev/null || :
 # nginx does not read /etc/resolv.conf. In its `resolver` directive an IPv6 address needs brackets.

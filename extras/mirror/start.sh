@@ -1,5 +1,5 @@
 #!/bin/sh
-# start.sh FOLDER: links to this server's media, which nginx has in FOLDER, and starts the server. The link is in a folder of its
+# start.sh FOLDER: links to this server's media, which nginx finds in FOLDER, and starts the server. The link is in a folder of its
 # own, because the folder of the sockets is like /tmp, in which Linux follows no other user's link.
 set -eu
 mkdir -p /run/upstage/active

@@ -13,8 +13,8 @@ if [ "${1:-}" = check ]; then
     exit 0
 fi
 
-# trace NAME: the requests that nginx reports, too (nginx/observe/http.conf.template); of their headers only the two that name
-# them. While no program reads the pipe, these log records are lost: nothing waits, and nothing is kept.
+# trace NAME: writes the log records of the requests that nginx reports, too (nginx/observe/http.conf.template), with only those
+# headers that name a request. While no program reads the pipe, the records are lost: nothing waits, and nothing is kept.
 trace() {
     while :; do
         varnishlog -n "/var/lib/$1/varnishd" -t 1 -g request \

@@ -32,7 +32,7 @@ from labs.bench.experiment import Cell, Experiment, load
 from labs.bench.lab_stack import REPO, LabStack, Problem
 
 RESULTS = REPO / "test-results" / "bench"
-# The commands by which the stack's services print their versions; lab.toml has those of a lab's own servers.
+# The commands by which the stack's services print their versions; lab.toml adds those of a lab's own servers.
 VERSIONS = {
     "nginx": ["nginx", "-v"],
     "varnish": ["varnishd", "-V"],

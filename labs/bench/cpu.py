@@ -14,7 +14,7 @@ MACHINE = ""  # stands for the machine among the services' names
 
 
 class Cpu(Sampler[Mapping[str, float]]):
-    """A context in which CPU times are read every second or two; afterwards it has those of any span."""
+    """A context in which CPU times are read every second or two; it then gives the use in any span."""
 
     def __init__(self, stack: LabStack) -> None:
         super().__init__(lambda: cpu_seconds(stack), PAUSE)

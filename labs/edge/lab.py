@@ -30,7 +30,7 @@ ALL = (1, 2, 3)
 FILES = 200  # of 75 kB
 RATE = 60  # requests a second
 BEFORE = 4  # seconds before the event, and after its end
-SLOW = 1.0  # seconds
+SLOW = 1.0  # seconds, above which a request counts as slow
 PAGES = {"page": "/stages/demo", "workshop": "/admin/"}
 
 console = Console()
@@ -56,7 +56,7 @@ def settings(machine: int) -> dict[str, str]:
 
 def script(*arguments: str, **extra: str) -> str:
     """Run machines.sh; return its output. Raise Failed."""
-    taken = ("PATH", "HOME", "MACHINES_PREFIX")  # no variable that `make lab` has set
+    taken = ("PATH", "HOME", "MACHINES_PREFIX")  # without the variables that `make lab` sets
     environment = {name: os.environ[name] for name in taken if name in os.environ}
     done = subprocess.run(
         [SCRIPT, *arguments],

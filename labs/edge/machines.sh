@@ -15,7 +15,7 @@ die() {
 
 prefix=${MACHINES_PREFIX:-machines}
 [[ $prefix =~ ^[a-z][a-z0-9]{0,11}$ ]] || die "MACHINES_PREFIX must be up to twelve lower-case letters and digits, not '$prefix'"
-group=proscenium-$prefix # of processes
+group=proscenium-$prefix # the control group of their processes
 run=/run/$group          # sockets and logs of the engines
 data=/var/lib/$group     # their images and containers
 checkout=$(CDPATH='' cd -- "${0%/*}/../.." && pwd)
@@ -27,8 +27,8 @@ engine() { docker -H "$(socket "$1")" "${@:2}"; }
 
 numbers() { find "$run" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort -n; }
 
-# plug_in I ADDRESS: a network namespace with a cable to the bridge. Its network card is always the same, as a machine's is: other
-# machines may remember it for half a minute.
+# plug_in I ADDRESS: adds a network namespace with a cable to the bridge. Its network card is always the same, as a machine's is:
+# other machines may remember it for half a minute.
 plug_in() {
     ip netns add "$prefix-$1"
     ip link add "cable-$1" netns "$prefix-switch" type veth \
@@ -44,10 +44,10 @@ cable() { ip -n "$prefix-switch" link set "cable-$1" "$2"; }
 start_engine() {
     local i=$1
     mkdir -p "$run/$i" "$data/$i"
-    # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. No name server: names that the engine does
-    # not know are asked of 127.0.0.1, which refuses immediately.
+    # nsenter, because `ip netns exec` mounts another /sys, which has no control groups. There is no name server: names that the
+    # engine does not know are asked of 127.0.0.1, which refuses immediately.
     (
-        # The engine outlives this command: it keeps no pipe of its caller.
+        # The engine outlives this command, so it must keep no pipe of the caller.
         for file in "/proc/$BASHPID/fd/"*; do
             file=${file##*/}
             if [ "$file" -gt 2 ]; then exec {file}>&-; fi
@@ -100,7 +100,7 @@ up() {
     for ((i = 1; i <= n; i++)); do start_engine "$i"; done
 }
 
-# stop_engine I [SIGNAL]: the engine ends itself; with KILL it ends immediately, and its containerd and containers too.
+# stop_engine I [SIGNAL]: ends the engine in order; with KILL at once, together with its containerd and containers.
 stop_engine() {
     local folder=$run/$1 pids
     if [ "${2:-}" = KILL ]; then
@@ -125,7 +125,7 @@ stop_engine() {
     unmount "$data/$1"
 }
 
-# unmount FOLDER: it and everything below, the innermost first.
+# unmount FOLDER: unmounts the folder and everything below it, the innermost first.
 unmount() {
     awk -v folder="$1" '$2 == folder || index($2, folder "/") == 1 { print $2 }' /proc/mounts | sort -r | xargs -r -n 1 umount -l
 }

@@ -133,7 +133,7 @@ class Prober:
         began = time.monotonic()
         second = self.seconds[int(began - self.start)]
         second.counts["asked"] += 1
-        # Requests a range: nginx's one-second copies have none, so the response is Varnish's.
+        # A range, which nginx's one-second copies do not answer: so the response is Varnish's.
         await self._browse(number, self.random.choice(self.files), "Range: bytes=0-9", second.counts)
         second.times.append(time.monotonic() - began)
 

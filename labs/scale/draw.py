@@ -1,4 +1,4 @@
-"""Fills the stage `rehearsal` with drawing, in the database: the backend has it after a restart.
+"""Fills the stage `rehearsal` with drawing, in the database, which the backend reads when it is restarted.
 
     python draw.py
 

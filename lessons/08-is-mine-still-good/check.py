@@ -22,7 +22,7 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def names(request: Request) -> bool:
-    """Return whether If-None-Match has the object's own ETag; W/ makes no difference (RFC 9110, 13.1.2)."""
+    """Return whether If-None-Match contains the object's ETag; W/ makes no difference (RFC 9110, 13.1.2)."""
     etag = request.last.header("ETag", "RespHeader")  # the first record: VCL's changes come later
     sent = request.header("If-None-Match").split(",")
     return etag.removeprefix("W/") in [one.strip().removeprefix("W/") for one in sent]

@@ -7,7 +7,7 @@ from lessons.checking import Laboratory, Line, Need
 
 WARM_UP = 5.0  # seconds at the beginning of a run, which are left out
 LEAST = 20.0  # seconds of a run that must follow the warm-up
-RATE = 40  # arrivals a second, at least, of the fifty that are sent
+RATE = 40  # the fewest arrivals a second, of the fifty that are sent
 RUNS = 2
 
 

@@ -4,8 +4,8 @@ from lessons.checking import Ask, Laboratory, Need
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Check that the learner saw the page before and after; and that the page is kept for a minute, the
-    number for a second.
+    """Check that the learner saw the page before and after the change; and that the page is kept for a
+    minute, and the number for a second.
     """
     asked = lab.requests("/playbill")
     need(asked, "not-requested")

@@ -56,7 +56,7 @@ class Application(BaseHTTPRequestHandler):
 
 
 def serve() -> None:
-    """Listen on a free port, because other learners may share this machine; next time, on this port again."""
+    """Listen on a free port, because other learners may share this machine; keep it for the next time."""
     port = int(PORT.read_text()) if PORT.exists() else 0
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), Application)

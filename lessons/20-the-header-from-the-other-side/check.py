@@ -6,7 +6,7 @@ HOST = "app.localhost"
 
 
 def check(lab: Laboratory, need: Need) -> None:
-    """Check page after page, with requests that no client has made before; first, the learner's own."""
+    """Check the learner's requests; then page after page, with requests that no client has made before."""
     asked = lab.requests("", HOST)
     need(asked, "not-requested")
     prices = [request for request in asked if request.path == "/price" and request.fetches]

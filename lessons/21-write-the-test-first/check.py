@@ -31,7 +31,7 @@ def check(lab: Laboratory, need: Need) -> None:
     need((REPO / TEST).exists(), "no-test")
 
     passes = passing(lab, RULES)
-    # Once more: a busy machine is not the learner's mistake.
+    # Run these again if they fail: a busy machine is not the learner's mistake.
     passes |= passing(lab, {"right", "mine"} - passes)
     need("shipped" not in passes, "passes-without-rule")
     need("right" in passes, "fails-with-rule")

@@ -4,7 +4,7 @@ import secrets
 
 from lessons.checking import Ask, Laboratory, Need, Probe, Request, outcomes
 
-LEAST = 100  # requests of a crawl, at least
+LEAST = 100  # the fewest requests of a crawl
 
 
 def check(lab: Laboratory, need: Need) -> None:

@@ -20,7 +20,7 @@ class Result:
 
     began: float  # seconds since 1970
     done: float
-    answers: int  # how many answers the learner gave to the question
+    answers: int  # the number of answers that the learner gave to the question
 
 
 @dataclass
@@ -30,12 +30,12 @@ class Attempt:
     word: str  # a part of every URL that the learner requests, and of no other
     began: float  # seconds since 1970
     started: dict[str, str]  # when each service was last started
-    answers: int = 0  # how many answers the learner has given to the question
+    answers: int = 0  # the number of answers that the learner has given to the question
     attempts: int = 1  # the number of attempts, including this one
     done: float = 0  # seconds since 1970
     best: Result | None = None  # the best result of earlier attempts
     said: str = ""  # the last sentence of the check
-    choices: list[str] = field(default_factory=list)  # of the question, once it has been asked
+    choices: list[str] = field(default_factory=list)  # the question's, once it has been asked
 
     @classmethod
     def begin(cls, started: dict[str, str], earlier: "Attempt | None" = None) -> "Attempt":

@@ -159,7 +159,7 @@ class Evidence:
 
     @cached_property
     def labelled(self) -> list[dict[str, str]]:
-        """Return such texts for each VCL that a label stands for, such as that of classic.localhost."""
+        """Return the same as `loaded` for each VCL that has a label, such as that of classic.localhost."""
         return [self._files(name) for name in re.findall(r" label .*-> (\S+)", self._vcls)]
 
     def _files(self, vcl: str) -> dict[str, str]:
@@ -173,7 +173,7 @@ class Evidence:
             return set(re.findall(r" TEST (\S+) passed ", stack.varnishtest(folder, tests)))
 
     def nginx_is_loaded(self) -> bool:
-        """Return whether the running nginx has the files that are on the disk."""
+        """Return whether the running nginx has loaded the files that are on the disk."""
         with self.asking("nginx") as stack:
             return stack.nginx_is_current()
 

@@ -25,7 +25,7 @@ def judge(lesson: Lesson, lab: Laboratory) -> None:
 
 
 def same_stack(lesson: Lesson, lab: Laboratory) -> None:
-    """Raise StartAgain if the stack no longer has the evidence of the attempt."""
+    """Raise StartAgain if the stack no longer holds the evidence of the attempt."""
     again = f"Begin again: make lesson LESSON={lesson.number} AGAIN=1"
     restarted = sorted(lab.restarted() - lesson.names("restarts"))
     if restarted:
@@ -50,7 +50,7 @@ def _configuration(lesson: Lesson, lab: Laboratory) -> None:
         raise Missing("Varnish runs another VCL than default.vcl. Type: make reload")
     for name, loaded in lab.evidence.loaded.items():
         _as_saved(name, loaded)
-    for files in lab.evidence.labelled:  # as shipped is as good: `vcl.load` by hand does not change them
+    for files in lab.evidence.labelled:  # may be as shipped: `vcl.load` by hand does not change them
         for name, loaded in files.items():
             if not name.startswith("/") and loaded != unix(shipped(name)):
                 _as_saved(name, loaded)

@@ -48,7 +48,7 @@ class Laboratory:
         return [line for line in self.evidence.backend_lines(self.word) if line.id in ids]
 
     def under_this_vcl(self, requests: Iterable[Request]) -> list[Request]:
-        """Return those of the learner's requests that came after the last reload."""
+        """Return the requests, among these, that came after the last reload."""
         return [request for request in requests if request.vcl == self.evidence.active]
 
     def nginx(self, path: str = "") -> list[Line]:

@@ -8,7 +8,7 @@ LETTERS = "abcd"
 
 @dataclass(frozen=True)
 class Question:
-    """`reasons`: each choice, the right one first, with the reply to it. The lesson's page has the text."""
+    """`reasons`: each choice, the right one first, with the reply to it. The page asks the question."""
 
     reasons: dict[str, str]
 

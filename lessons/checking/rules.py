@@ -47,7 +47,7 @@ def broken_rules(lab: Laboratory, but: frozenset[str]) -> list[str]:
     for case in wanted:
         url = case.ask.url
         if case.outcomes == ("pass", "pass"):
-            url = url.removesuffix("?NEW")  # a pass needs no new URL: any client would send this request
+            url = url.removesuffix("?NEW")  # a pass needs no new URL; so it is sent as a client sends it
         elif "NEW" not in url:
             url += "?NEW"
         asks.append(replace(case.ask, url=url.replace("NEW", new_word())))

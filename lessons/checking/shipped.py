@@ -88,7 +88,7 @@ def restore(patch: Path) -> list[str]:
     if changed:
         new = [path for path in changed if not _git("ls-tree", commit(), "--", path)]
         with tempfile.TemporaryDirectory() as folder:
-            index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the learner's own may have marks, which stay
+            index = {"GIT_INDEX_FILE": f"{folder}/index"}  # the learner's index keeps its own marks
             _git("read-tree", commit(), **index)
             if new:
                 _git("add", "--force", "--intent-to-add", "--", *new, **index)

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` has one learner, for one lesson (tests/test_lessons_page.py); `make test-all` has these."""
+    """Leave these tests to `make test-all`; `make test` does one lesson (tests/test_lessons_page.py)."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)

@@ -1,7 +1,7 @@
 """The instructions on a lesson's pages: README.md and solution.md.
 
-An indented block has commands. In a solution, a `diff` block names its files, with @@ between two places in
-one file; the first line of a `vcl` block names the file to which the other lines are appended.
+An indented block contains commands. In a solution, a `diff` block names its files, with @@ between two places
+in one file; the first line of a `vcl` block names the file to which the other lines are appended.
 """
 
 import re
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 class Block:
     """A block of a page."""
 
-    language: str  # empty: the block has commands
+    language: str  # empty: the block contains commands
     text: str
 
     @property

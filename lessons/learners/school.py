@@ -95,7 +95,7 @@ class Learner:
             self.refused(refusal)
 
     def get(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> Response:
-        """Send one request; WORD in the path is the attempt's, if_none_match="x" becomes If-None-Match: x."""
+        """Send one request; WORD in the path is the attempt's word, if_none_match="x" is If-None-Match: x."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.stack.get(path.replace("WORD", self.word), host, method, named)
 

@@ -1,7 +1,7 @@
 """Attempts that do not complete a lesson: nothing at all; a solution that works for the wrong reason; a
 forgotten step. Each is refused by its sentence in lesson.toml.
 
-tests/test_load_models.py has those of lesson 12, which need no stack.
+The attempts at lesson 12, which need no stack, are in tests/test_load_models.py.
 """
 
 import json
@@ -198,7 +198,7 @@ def test_lesson_16_the_lost_cache_is_not_brought_back(learner: Learner) -> None:
 
 
 def title(learner: Learner) -> str:
-    """Lesson 17: return the name of the chosen fault."""
+    """Lesson 17: return the title of the chosen fault."""
     note = json.loads((learner.folder / ".run" / learner.stack.project / "fault.json").read_text())
     return next(fault.title for fault in faults() if fault.name == note["random"])
 

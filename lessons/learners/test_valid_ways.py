@@ -46,7 +46,7 @@ def test_lesson_02_a_byte_order_mark_is_named(learner: Learner) -> None:
 
 
 def test_lesson_02_a_vcl_that_was_loaded_by_hand(learner: Learner) -> None:
-    """Load it as the Varnish Book teaches."""
+    """Load the VCL as the Varnish Book teaches."""
     learner.get("/media/fox.svg?WORD")
     learner.edit(MEDIA, "ttl = 12h", "ttl = 60s")
     learner.stack.inside("varnishadm", "vcl.load", "mine", "default.vcl")

@@ -1,3 +1,3 @@
-"""The lessons as web pages: files that the theatre's backend serves below /lessons/. They are written when it
-starts and when a check reports results.
+"""The lessons as web pages: files that a theatre's backend serves below /lessons/. They are written when the
+backend starts and when a check reports results.
 """

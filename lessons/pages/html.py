@@ -48,7 +48,7 @@ def _anchor(title: str) -> str:
 
 
 def _with_links_of_the_site(tokens: list[Token] | None, folder: str) -> list[Token] | None:
-    """Point a link to a file that the site has to its page; turn a link to any other file into text."""
+    """Point a link to a file that the site shows to its page; turn a link to any other file into text."""
     if tokens is None:
         return None
     kept: list[Token] = []
@@ -77,7 +77,7 @@ def _address(target: str, folder: str) -> str | None:
 
 
 def _block(self: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """Render a block of code that the keyboard can scroll; an indented or `sh` block has commands to copy."""
+    """Render a block of code that the keyboard can scroll; an indented or `sh` block can be copied."""
     token = tokens[index]
     copied = ' data-copy=""' if token.info in ("", "sh") else ""
     return f'<pre tabindex="0"{copied}><code>{escapeHtml(token.content)}</code></pre>\n'

@@ -33,7 +33,7 @@ async function copy(block, button) {
   }, SHOWN);
 }
 
-// copied(block) -> whether the clipboard has it. Without TLS, on any host but localhost, there is no Clipboard API.
+// copied(block) -> whether the block is in the clipboard. Without TLS, on any host but localhost, there is no Clipboard API.
 async function copied(block) {
   try {
     await navigator.clipboard.writeText(block.textContent.trimEnd()); // no newline: the reader presses Enter

@@ -7,6 +7,6 @@ from lessons.lesson import PORTS
 
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a stack on the default ports, which does not run."""
+    """Set the settings of a stack on the default ports, which does not run."""
     for name, value in {**PORTS, "COMPOSE_PROJECT_NAME": "x", "BIND_ADDR": "127.0.0.1"}.items():
         monkeypatch.setenv(name, value)

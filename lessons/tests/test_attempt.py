@@ -1,4 +1,4 @@
-"""What is kept of an attempt."""
+"""The stored record of an attempt."""
 
 import json
 from dataclasses import asdict
@@ -93,7 +93,7 @@ def test_a_fault_of_the_check_is_a_sentence_and_takes_the_place_of_the_old_verdi
 def test_results_are_published_before_any_lesson_has_begun(
     evidence: Evidence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once, and again only when they have changed."""
+    """They are published once, and again only when they have changed."""
     stack = create_autospec(Running)
     monkeypatch.setattr(progress, "running", lambda: stack)
     evidence.state /= "new"

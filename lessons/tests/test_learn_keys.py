@@ -20,12 +20,12 @@ ATTEMPT = cast(Attempt, SimpleNamespace(word="k0123456"))
 
 
 class Progress:
-    """Finds that the question is left; keeps what it was asked for."""
+    """A Progress whose checks find that the question is left, and which records the checks."""
 
     checks: ClassVar[list[tuple[str, bool]]] = []
 
     def __init__(self, evidence: object) -> None:
-        """Of no stack."""
+        """Do nothing: there is no stack."""
 
     def check(self, lesson: Lesson, letter: str, judged: bool) -> Finding:
         self.checks.append((letter, judged))
@@ -35,7 +35,7 @@ class Progress:
         return [{"lesson": lesson.number, "state": ""} for lesson in lessons()]
 
     def publish(self) -> None:
-        """To no pages."""
+        """Do nothing: there are no pages."""
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_the_page_says_all_that_is_needed(
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Where a terminal's keys are pressed, whose other end is standard input."""
+    """Yield the end of a terminal on which keys are pressed; the other end is standard input."""
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as typed:
         monkeypatch.setattr(sys, "stdin", typed)

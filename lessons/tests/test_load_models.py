@@ -16,7 +16,7 @@ from logs.serverlogs import Line
 
 
 def run(began: float, pause: float = 17.0, lasts: float = 32.0) -> Iterator[Line]:
-    """The lines of a run on nginx.localhost whose backend pauses at that second, for two."""
+    """Yield the lines of a run on nginx.localhost whose backend pauses at that second, for two seconds."""
 
     def line(model: str, at: float) -> Line:
         seconds = pause + 2 - at if pause <= at < pause + 2 else 0.004
@@ -30,7 +30,7 @@ def run(began: float, pause: float = 17.0, lasts: float = 32.0) -> Iterator[Line
 
 
 def check(*runs: Iterable[Line], **nginx: object) -> str:
-    """What the check says of these runs, or "". `nginx`: what is different in the report of that host."""
+    """Return the check's refusal of these runs, or "". `nginx`: differences in that host's report."""
     one = {"topology": "default", "users": 50, "seconds": 30.0, "verdict": "PASS", "reason": "late"}
     report = {"measurements": [one, {**one, "topology": "nginx", **nginx}]}
     evidence = SimpleNamespace(nginx_lines=lambda _: [line for each in runs for line in each])

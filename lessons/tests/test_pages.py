@@ -1,5 +1,5 @@
 """Every lesson has a page with all its sections, a check whose names exist, and a solution that fits the
-shipped files. (learners/test_solutions.py does what it says on a running stack.)"""
+shipped files. (learners/test_solutions.py follows it on a running stack.)"""
 
 import ast
 import re
@@ -56,7 +56,9 @@ def test_a_question_has_four_different_choices_that_explain_themselves(question:
 
 
 def test_no_answer_can_be_told_by_its_length() -> None:
-    """By chance, each end of the lengths is right in a quarter of the lessons; a tie counts in part."""
+    """By chance, the longest answer is right in a quarter of lessons, and so is the shortest; a tie counts
+    in part.
+    """
     for end in (max, min):
         told = 0.0
         for lesson in lessons():
@@ -69,13 +71,13 @@ def test_no_answer_can_be_told_by_its_length() -> None:
 
 @ALL
 def test_a_check_names_files_and_rules_that_exist(lesson: Lesson) -> None:
-    assert all((REPO / file).is_file() or file.endswith(".vtc") for file in lesson.changes)  # a new one
+    assert all((REPO / file).is_file() or file.endswith(".vtc") for file in lesson.changes)  # a new VTC
     assert lesson.names("changed_rules") <= {case.rule for case in cases(HOSTS)}
 
 
 @ALL
 def test_learners_on_one_machine_share_no_port(lesson: Lesson) -> None:
-    """A page names default ports, which `filled` replaces; a program of its own listens on a free one."""
+    """A page names default ports, which `filled` replaces; a lesson's program listens on a free port."""
     solved = lesson.solution
     lines = f"{lesson.page}\n{solved}\n{lesson.told}".splitlines()
     here = "\n".join(line for line in lines if "docker compose exec" not in line)
@@ -134,6 +136,6 @@ def test_the_commands_are_bash(lesson: Lesson) -> None:
 
 
 def test_a_command_of_both_pages_is_typed_once() -> None:
-    """Repeated before the change, some of them would leave a copy that hides its effect."""
+    """If some commands were repeated before a change, they would leave a copy that hides its effect."""
     typed = [lesson.number for lesson in lessons() if in_section(lesson, "Do")]
     assert typed == [2, 3, 7, 8, 9, 12, 15, 17, 21]

@@ -82,7 +82,7 @@ def marked(word: str) -> str:
     return f'fox.svg?<mark class="word">{word}</mark>'
 
 
-# By name: the page, the result of its lesson, what the page says then, and what it does not say.
+# By name: the page, its lesson's result, texts that the page contains then, and texts that it does not.
 STATES: dict[str, tuple[str, dict[str, Any], list[str], list[str]]] = {
     "not begun": (FIRST, {}, ["make lesson LESSON=1<", "make learn LESSON=1<", marked("WORD")], [SOLUTION]),
     "begun": (FIRST, {"state": "begun", "word": WORD}, [marked(WORD), "make check LESSON=1<"], ["WORD"]),

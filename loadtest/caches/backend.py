@@ -74,14 +74,14 @@ class BackendPoll:
         self._first = self._latest
 
     def now(self) -> str:
-        """The last second as text, or the reason why there are no figures."""
+        """Return the figures of the last second as text, or the reason why there are none."""
         if figures := rates(self._previous, self._latest):
             words = "{requests_per_second:.0f} requests/s, CPU {cpu_percent:.0f}%, {clients:.0f} clients"
             return words.format(**figures)
         return f"no figures: {self.reason}"
 
     def summary(self) -> dict[str, Any]:
-        """The whole run, or its part since the last reset."""
+        """Return the figures of the run, or of its part since the last reset."""
         return rates(self._first, self._latest) or {"absent": self.reason}
 
     def _kill(self) -> bool:

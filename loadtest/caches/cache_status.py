@@ -31,7 +31,7 @@ class Member:
         return self.parameters.get("hit") == "?1"
 
     def __str__(self) -> str:
-        """The member without values that differ in every response, so that equal faults have equal texts."""
+        """Return the member without values that differ in every response: equal faults have equal texts."""
         words = [
             key if value == "?1" else f"{key}={value}"
             for key, value in self.parameters.items()

@@ -22,7 +22,7 @@ waiting: set[str] = set()  # workers that have not replied yet
 
 
 def register(environment: Environment) -> None:
-    """Answer on a worker, listen on the master."""
+    """Register, on a worker, the reply to ASK, and on the master, the receipt of replies."""
     runner = environment.runner
     if isinstance(runner, WorkerRunner):
         runner.register_message(ASK, reply)

@@ -82,7 +82,7 @@ class Measurement:
         return ""
 
     def figures(self) -> dict[str, float | int | None]:
-        """The numbers of the table; None for a figure that was not measured.
+        """Return the numbers of the table; None for a figure that was not measured.
 
         Times are milliseconds, shares are 0 to 1, and CPU is percent of one core.
         """

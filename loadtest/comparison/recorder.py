@@ -1,4 +1,4 @@
-"""The measurements of the current run, or of the last one if none is under way; the master has them.
+"""The measurements of the current run, or of the last one if none is under way; they are on the master.
 
 A measurement begins when the users have arrived and warmed up: everything counted before is left out.
 """
@@ -75,7 +75,7 @@ class Recorder:
         return True
 
     def so_far(self, environment: Environment) -> Measurement | None:
-        """The measurement under way, unless it has just begun."""
+        """Return the measurement under way, unless it has just begun."""
         seconds = self.lasted
         if not self._open or seconds < SHORTEST:
             return None

@@ -35,7 +35,7 @@ class Series(Shape):
         raise NotImplementedError
 
     def tick(self) -> Tick | None:
-        """The next number of users. Locust calls this again immediately, or a second later."""
+        """Return the next number of users. Locust calls this again immediately, or a second later."""
         assert self.runner
         if self.runner.shape_last_tick is None:
             self.form = {name: getattr(self.options, name) for name in ("topology", "misses", "arrivals")}

@@ -1,6 +1,6 @@
 """Two kinds of users: a class is a kind of user, a task is one of its actions.
 
-Look at: the log line *All users spawned*, which has three visitors for each collector (`weight`); and the
+Look at: the log line *All users spawned*, which counts three visitors for each collector (`weight`); and the
 rows, in which a visitor opens the page four times as often as a picture (`@task(4)`). `FastHttpUser` costs
 less CPU time than `HttpUser`, and its requests look the same.
 """

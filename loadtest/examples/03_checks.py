@@ -1,6 +1,6 @@
 """A response can be wrong although its status is 200. `catch_response` lets you say so.
 
-Look at: the table of errors (the tab *Failures*), which has your words. Ask for `<titel>` instead of
+Look at: the table of errors (the tab *Failures*), which shows your words. Ask for `<titel>` instead of
 `<title>`: every second request fails, and the exit code is 1.
 """
 

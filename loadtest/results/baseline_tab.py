@@ -8,14 +8,8 @@ from locust.web import WebUI
 from verdict import baseline
 from web_ui import tabs
 
-COLUMNS = [
-    {"key": "verdict", "title": "Verdict"},
-    {"key": "row", "title": "Row"},
-    {"key": "measure", "title": "Measure"},
-    {"key": "before", "title": "Baseline"},
-    {"key": "now", "title": "Now"},
-]
-KEYS = [column["key"] for column in COLUMNS]
+KEYS = ("verdict", "row", "measure", "baseline", "now")
+COLUMNS = [{"key": key, "title": key.capitalize()} for key in KEYS]
 ORDER = ("worse", "better", "")
 
 

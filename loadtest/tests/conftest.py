@@ -26,7 +26,7 @@ settings.load_profile("patient")
 
 @pytest.fixture(autouse=True)
 def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The state of a Locust that has just started: its folder, no arguments, no variables, no figures."""
+    """Make the state of a Locust that has just started: its folder, no arguments, variables or figures."""
     figures.forget()
     monkeypatch.chdir(LOADTEST)
     monkeypatch.setattr(sys, "argv", ["locust"])
@@ -37,7 +37,7 @@ def as_locust(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def site() -> Iterator[FakeSite]:
-    """A fake site with an empty cache, and its stage."""
+    """Yield a fake site with an empty cache, and its stage."""
     site = FakeSite()
     yield site
     site.close()
@@ -45,7 +45,7 @@ def site() -> Iterator[FakeSite]:
 
 @pytest.fixture
 def ui(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
-    """The web UI of a Locust for the site, on a machine that others cannot reach."""
+    """Yield the web UI of a Locust for the site, on a machine that others cannot reach."""
     monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
     monkeypatch.setattr(backend, "INTERVAL", 0.2)
     monkeypatch.setattr(backend, "SETTLE", 0.1)

@@ -80,12 +80,12 @@ class FakeSite(Origin):
 
     @property
     def asked(self) -> Counter[str]:
-        """Path -> requests."""
+        """The number of requests for each path."""
         return Counter(self.targets)
 
     @property
     def revalidated(self) -> Counter[str]:
-        """Path -> requests for a copy that the client could use."""
+        """The number of requests, for each path, that revalidate a copy which is still valid."""
         usable = (each for each in self.requests if each.headers.get("if-none-match") == etag(each))
         return Counter(request.target for request in usable)
 
@@ -94,7 +94,7 @@ class FakeSite(Origin):
         self.stage.close()
 
     def serve(self, connection: socket.socket, number: int) -> None:
-        """Both ports of nginx in one: with a line of the PROXY protocol in front, or without it."""
+        """Act as both ports of nginx: with a line of the PROXY protocol in front, or without it."""
         if connection.recv(6, socket.MSG_PEEK | socket.MSG_WAITALL) == b"PROXY ":
             line = b""
             while not line.endswith(b"\n"):

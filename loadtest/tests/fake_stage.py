@@ -129,12 +129,12 @@ class FakeStage:
         self.policy_socket.close()
 
     def answer_policy(self, connection: socket.socket) -> None:
-        """The Flash policy, to a client that asks for it and has not left yet."""
+        """Send the Flash policy to a client that asks for it and has not left yet."""
         if connection.recv(100) == b"<policy-file-request/>\0":
             connection.sendall(self.policy)
 
     def serve(self, connection: socket.socket) -> None:
-        """The stage socket."""
+        """Serve a connection of the stage socket."""
         client = Client(self, lambda frame: connection.sendall(frame + b"\0"))
         rest = b""
         try:

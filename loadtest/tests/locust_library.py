@@ -31,13 +31,13 @@ CLASSES = {
 
 
 def parse(*arguments: str) -> Namespace:
-    """The options of a Locust that is started with these arguments."""
+    """Return the options of a Locust that is started with these arguments."""
     options: Namespace = get_parser().parse_args(list(arguments))
     return options
 
 
 def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()) -> Environment:
-    """An environment as Locust makes one, with a runner and our listeners; its target is the site."""
+    """Return an environment like Locust's own, with a runner and our listeners; its target is the site."""
     target = (
         f"--host={site.url}",
         "--stage=demo",
@@ -60,7 +60,7 @@ def create(site: FakeSite, *classes: type[User], arguments: tuple[str, ...] = ()
 
 
 def alone(site: FakeSite, user: type[U], *arguments: str, **changes: Any) -> U:
-    """A user of this class, with these changes to it, that no runner runs: the test does."""
+    """Return a user of this class, with these changes to the class; the test runs it, not a runner."""
     environment = create(site, user, arguments=arguments)
     environment.parsed_options.processes_of_run = 1  # type: ignore[union-attr]
     made: U = type(user.__name__, (user,), {"host": site.url, **changes})(environment)
@@ -69,7 +69,7 @@ def alone(site: FakeSite, user: type[U], *arguments: str, **changes: Any) -> U:
 
 
 def samples(user: User, kind: str) -> list[tuple[str, int, str | None]]:
-    """The samples of this type from now on: name, milliseconds, fault."""
+    """Return a list that gets the samples of this type from now on: name, milliseconds, fault."""
     taken: list[tuple[str, int, str | None]] = []
 
     def take(request_type: str, name: str, response_time: float, exception: Any, **_: Any) -> None:
@@ -104,7 +104,7 @@ class WebUI:
         return self.client.post(path, data=form or {}, headers=fields(headers))
 
     def start(self, **form: Any) -> dict[str, Any]:
-        """Press Start: four readers, unless the form says otherwise; what Locust replies."""
+        """Press Start: four readers, unless the form says otherwise; return Locust's reply."""
         reply = self.post("/swarm", {"user_count": "4", "spawn_rate": "4", "user_classes": "Reader", **form})
         return dict(reply.get_json())
 
@@ -122,11 +122,11 @@ class WebUI:
         return list(data)
 
     def caches(self) -> dict[str, dict[str, Any]]:
-        """Row -> the tab Caches."""
+        """Return the tab Caches: each row by its name."""
         return {row["name"].replace("\u00a0", " "): row for row in self.table("caches")}
 
     def verdict(self) -> dict[str, tuple[str, str, str]]:
-        """Line -> verdict, what is allowed, and why: the tab Verdict."""
+        """Return the tab Verdict: for each line the verdict, the allowed value and the reason."""
         return {row["what"]: (row["verdict"], row["allowed"], row["why"]) for row in self.table("verdict")}
 
     def arguments(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class WebUI:
 
 
 def fields(headers: Mapping[str, str]) -> dict[str, str]:
-    """`sec_fetch_site="x"` becomes `sec-fetch-site: x`."""
+    """Return header fields: `sec_fetch_site="x"` becomes `sec-fetch-site: x`."""
     return {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -151,14 +151,14 @@ def until(check: Callable[[], object], within: float = 30) -> None:
 
 
 def eager(user: type[User]) -> type[User]:
-    """The class without pauses between its visits, and with short ones."""
+    """Return the class with short visits, and almost no pauses between them."""
     changes = {"wait_time": constant(0.05), "patience": lambda self: 0.0}
     return type(user.__name__, (user,), changes)
 
 
 @dataclass
 class Result:
-    """Rows of Locust's table; those that are not HTTP have their type in front of their name."""
+    """The result of a run, by rows of Locust's table; the name of a row not of HTTP begins with its type."""
 
     environment: Environment
     requests: dict[str, int]
@@ -172,7 +172,7 @@ class Result:
 
 
 def reasons(environment: Environment) -> list[str]:
-    """The failures in Locust's table, one for each kind."""
+    """Return the failures in Locust's table, one for each kind."""
     errors = environment.stats.errors.values()
     return [f"{error.method} {error.name}: {error.error}" for error in errors]
 

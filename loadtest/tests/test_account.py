@@ -15,7 +15,7 @@ SECRET = "sesame"  # FakeSite's
 
 
 def filled(player: str = "", password: str = "") -> tuple[str, str, str | None]:
-    """The account that these options become, and why there is none."""
+    """Return the account that these options lead to, and the reason if there is none."""
     options = Namespace(player=player, password=password)
     lack = account.fill_in(options)
     return options.player, options.password, lack
@@ -23,7 +23,7 @@ def filled(player: str = "", password: str = "") -> tuple[str, str, str | None]:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of the stack's account, not written yet."""
+    """Return the path of the stack's account, whose file is not written yet."""
     monkeypatch.setenv("LOADTEST_ACCOUNT_FILE", str(tmp_path / "account"))
     return tmp_path / "account"
 
@@ -58,7 +58,7 @@ def test_a_missing_or_unreadable_file_is_no_account(file: Path) -> None:
 
 
 def start(ui: WebUI, users: int) -> str:
-    """Press Start, or change the number of users of a run; the reply."""
+    """Press Start, or change the number of users of a run; return the reply."""
     form = {"user_classes": list(CLASSES), "user_count": f"{users}", "spawn_rate": f"{users}"}
     response = ui.post("/swarm", {**form, "player": "", "password": ""})
     assert response.get_json()["success"] is True

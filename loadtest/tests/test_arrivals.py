@@ -141,7 +141,7 @@ def test_every_visitor_is_a_newcomer_and_a_file_that_fails_fails_the_visit(site:
 
 
 def verdicts(user: type[User], *starts: Row) -> tuple[str, str, str]:
-    """Of the lines that are about arrivals' starts, and of one about visits."""
+    """Return the verdicts on the arrivals' starts, two lines, and on visits, one line."""
     possible, left_out = rows.of_run([user])
     run = Run(rows=list(starts), possible=possible, left_out=left_out)
     lines = {line.what: line.verdict for line in judge(run, read(SHIPPED))}

@@ -116,7 +116,7 @@ def test_an_unknown_stage_is_one_failure_that_says_what_to_type(site: FakeSite, 
 
 @pytest.fixture
 def user(site: FakeSite) -> Iterator[Reader]:
-    """A user without a runner."""
+    """Yield a user without a runner."""
     user = alone(site, Reader)
     yield user
     user.on_stop()

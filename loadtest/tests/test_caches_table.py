@@ -87,7 +87,7 @@ STALE = {
 
 
 def unreported(counts: table.Counts, asked: dict[str, int]) -> dict[tuple[str, str], int]:
-    """The requests that only the backend reports: (row, reason) -> number."""
+    """Return the requests that only the backend reports: (row, reason) -> number."""
     whole = table.complete(counts, asked)
     return {(row, said): count for (row, tier, said), count in whole.items() if said in table.UNREPORTED}
 

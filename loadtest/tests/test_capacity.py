@@ -25,14 +25,14 @@ def measurement(users: int, verdict: str, *more: Line, samples: int = 1, lost: i
 
 
 def climb(monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED) -> list[int]:
-    """The levels that are tried on a topology that carries that many users."""
+    """Return the levels that are tried on a topology that carries that many users."""
     return [users for users, _ in climb_with_pauses(monkeypatch, most, holds_up_to, verdict)]
 
 
 def climb_with_pauses(
     monkeypatch: pytest.MonkeyPatch, most: int, holds_up_to: int, verdict: str = FAILED
 ) -> list[tuple[int, float]]:
-    """The same, each with the seconds that it warms up at least."""
+    """Return the same levels, each with its shortest warm-up in seconds."""
     tried: list[tuple[int, float]] = []
 
     def measure(_: Capacity, topology: str, users: int, warm_up: float) -> Iterator[Any]:

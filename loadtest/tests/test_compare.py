@@ -1,4 +1,4 @@
-"""The shape Compare against a fake site: every topology is measured for itself."""
+"""The shape Compare against a fake site: every topology is measured separately."""
 
 import csv
 import json
@@ -33,7 +33,7 @@ class Sites(FakeSite):
 
 @pytest.fixture
 def ui(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebUI]:
-    """The web UI, for short measurements."""
+    """Yield the web UI, for short measurements."""
     monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
     site, direct = Sites(), Origin("backend of 2011")  # no proxy in front, and so no Cache-Status
     page = {"/stages/demo": STAGE_PAGE}
@@ -126,7 +126,7 @@ def test_a_stopped_comparison_keeps_and_writes_what_it_has_measured(
     assert 1 <= partial.seconds < 9
     assert partial.run.rows
     assert [row["topology"] for row in ui.table("compare")] == ["default"]  # and nothing follows
-    # What Locust writes as it quits after such a run without the web UI.
+    # Locust writes these files when it quits after such a run without the web UI.
     ui.options.headless = True
     monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path))
     conclude(ui.environment)

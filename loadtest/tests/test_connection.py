@@ -17,7 +17,7 @@ Behave = Callable[[socket.socket], None]
 
 
 def serve(behave: Behave) -> int:
-    """Start a server that does this with each connection, then closes it; returns its port."""
+    """Start a server that does this with each connection, then closes it; return its port."""
     return Origin("behaving", behave=behave).port
 
 
@@ -69,7 +69,7 @@ def sends(data: bytes) -> Behave:
 
 
 def endless(connection: socket.socket) -> None:
-    """One frame without an end; the client closes."""
+    """Send one frame without an end, until the client closes."""
     while True:
         connection.sendall(b"x" * 65536)
 

@@ -12,7 +12,7 @@ from tests.support.origin import response
 
 
 class Plain(HttpUser):
-    """As in a first example of Locust: no class of ours."""
+    """A class like those in Locust's first examples, not based on ours."""
 
     @task
     def look(self) -> None:
@@ -20,7 +20,7 @@ class Plain(HttpUser):
 
 
 class Fast(FastHttpUser):
-    """The same with Locust's other client, and a page that is missing."""
+    """The same class with Locust's other client, and a page that is missing."""
 
     @task
     def look(self) -> None:
@@ -72,7 +72,7 @@ def test_the_master_has_the_counts_of_all_workers_once_each() -> None:
     reports.append({})
     counters.send(reports[-1])  # nothing new
     assert not counts
-    for report in [*reports, {}]:  # and one of a worker without counters
+    for report in [*reports, {}]:  # the last report is of a worker without counters
         counters.receive(report)
     assert counts["/media/*.svg", "varnish", "hit"] == 4
     assert counts["/admin/id", "client", "hit"] == 2

@@ -122,7 +122,7 @@ Start = Callable[..., Walk]
 
 @pytest.fixture
 def start(site: FakeSite, monkeypatch: pytest.MonkeyPatch) -> Start:
-    """Starts crawlers who follow no stale links, on a site of five pages."""
+    """Return a function that starts crawlers, without stale links, on a site of five pages."""
     clock = SimpleNamespace(now=0.0)
     fake = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=time.perf_counter)
     monkeypatch.setattr(crawler, "time", fake)

@@ -16,7 +16,7 @@ from verdict.generator import load_of_locust
 
 @pytest.fixture
 def environment() -> Iterator[Environment]:
-    """A Locust between two runs; the last one has left something of each kind."""
+    """Yield a Locust between two runs, the first of which has left figures of each kind."""
     environment = Environment(events=Events())
     figures.register(environment)
     count("/", "varnish; hit")

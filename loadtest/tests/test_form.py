@@ -41,7 +41,7 @@ def test_a_shape_starts_at_the_first_click_whatever_the_fields_said(
 
 
 def test_a_script_that_names_no_class_starts_all_and_the_page_none(ui: WebUI) -> None:
-    """https://docs.locust.io/en/stable/api.html: the form as scripts send it."""
+    """Scripts send the form as in https://docs.locust.io/en/stable/api.html."""
     form = {"user_count": "20", "spawn_rate": "20", "shape_class": "Default"}
     refused = ui.post("/swarm", form, origin="http://localhost")
     assert refused.get_json()["message"] == "Choose at least one class of users."

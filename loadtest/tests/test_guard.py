@@ -21,12 +21,12 @@ PATHS = [
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Host names of a classroom."""
+    """Set the host names of a classroom."""
     monkeypatch.setenv("SERVER_NAMES", "class.example *.school.example")
 
 
 def is_running(ui: WebUI) -> bool:
-    """Whether a run is on."""
+    """Return whether a run is under way."""
     return ui.runner.state not in ("ready", "stopped")
 
 

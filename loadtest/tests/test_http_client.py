@@ -17,7 +17,7 @@ HEAVY = bytes(range(256)) * 5078  # 1.3 MB
 
 @pytest.fixture
 def origin() -> Iterator[Origin]:
-    """Answers as a test says."""
+    """Yield a server that answers as a test says."""
     origin = Origin("files")
     yield origin
     origin.close()

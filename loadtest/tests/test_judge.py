@@ -46,7 +46,7 @@ def with_rows(*rows: Row) -> Run:
 
 
 def with_media(**outcomes: int) -> Run:
-    """The client's outcomes for the files below /media."""
+    """Return a good run with these outcomes for clients' requests below /media."""
     return replace(GOOD, caches={("/media/*.svg", "client", each): n for each, n in outcomes.items()})
 
 
@@ -93,7 +93,7 @@ SLOW = with_rows(replace(MEDIA, times={5: 90, 150: 10}), HEARD)
         (NOT_MEASURED, with_rows(MEDIA), "p95 of stage heard", "no such sample"),
         (NOT_MEASURED, with_rows(), "errors of *", "no such sample"),
         (NOT_MEASURED, replace(GOOD, caches={}), "hits of /media/*", "no such response"),
-        # Locust may have been slow itself; it does not cause failures.
+        # Locust itself may have been slow, but it does not cause failures.
         (INCONCLUSIVE, replace(SLOW, generator_late=101), "p95 of GET /*",
          "too slow: GET /media/*.svg, or Locust was"),
         (FAILED, replace(SLOW, generator_late=101, exceptions=1), "exceptions",
@@ -106,7 +106,7 @@ def test_a_line_that_is_not_met_says_why(verdict: str, run: Run, what: str, why:
 
 
 def test_a_threshold_that_is_no_number_never_holds() -> None:
-    """The form and the file refuse nan; the judge need not trust them."""
+    """The judge does not rely on the form and the file, which refuse nan."""
     asked = {table: dict.fromkeys(lines, math.nan) for table, lines in THRESHOLDS.items()}
     assert len(bad(GOOD, asked)) == sum(map(len, THRESHOLDS.values()))
 
@@ -131,7 +131,7 @@ def test_a_run_that_measured_locust_instead_of_the_stack(
     assert conclusion([line]).verdict == line.verdict
 
 
-# The rows of a Reader, and of everything that only other classes do.
+# The rows of a Reader, and the row of another class.
 FETCHED = ("GET /media/*.svg", "GET /stages/demo")
 READER = replace(with_rows(MEDIA), possible=FETCHED, left_out=("stage heard",))
 ABOUT_HEARD = {f"{kind} of stage heard" for kind in ("samples", "p95", "p99")}
@@ -162,13 +162,13 @@ def test_a_picked_class_without_a_sample_was_not_measured(run: Run) -> None:
 
 
 def test_responses_that_no_cache_may_keep_are_no_missing_hits() -> None:
-    """The frames of a webcam, whose row also matches the pattern of media."""
+    """Such responses are a webcam's frames, whose row also matches the pattern of media."""
     polled = {**GOOD.caches, ("/media/video/*.jpg", "client", "none"): 900}
     assert not bad(replace(GOOD, caches=polled))
 
 
 def test_a_threshold_of_zero_still_requires_a_success() -> None:
-    """One response: a hit, but a failed sample."""
+    """The only response is a hit, but a failed sample."""
     run = Run(
         rows=[Row("GET", "/media/*.svg", samples=1, failures=1, times={5: 1})],
         caches={("/media/*.svg", "client", "hit"): 1},

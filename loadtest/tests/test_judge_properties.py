@@ -50,7 +50,7 @@ def verdicts(run: Run, asked: Mapping[str, Mapping[str, float]]) -> dict[str, bo
 
 
 def add_failure(run: Run, added: Row, milliseconds: int | None, outcome: str | None) -> Run:
-    """The run with one more failed sample, which may have had a response, even from a cache."""
+    """Return the run with one more failed sample, which may have had a response, even from a cache."""
     known = {str(row): row for row in run.rows}
     row = known.get(str(added), Row(added.kind, added.name, 0, 0, {}))
     taken = dict(row.times)

@@ -18,9 +18,9 @@ from users.player_session import PlayerSession
 
 
 class Requests:
-    """Takes requests; each lasts some seconds by a clock of its own, then succeeds or not.
+    """Takes requests; each lasts some seconds by a fake clock, then succeeds or fails.
 
-    `pauses` are those between two pictures. None of them takes any time; the fifth ends with `go_on`.
+    `pauses` are the pauses between pictures. They take no time, except the fifth, which `go_on` ends.
     """
 
     def __init__(self, patch: pytest.MonkeyPatch, seconds: float = 0.0, succeed: bool = True) -> None:

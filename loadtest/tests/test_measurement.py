@@ -117,7 +117,7 @@ def test_csv_and_json_have_the_figures_in_full() -> None:
 
 
 def bars(svg: str) -> list[float]:
-    """The lengths of all bars."""
+    """Return the lengths of all bars."""
     root = ElementTree.fromstring(svg)
     return [float(bar.attrib["width"]) for bar in root.iter("{http://www.w3.org/2000/svg}rect")]
 

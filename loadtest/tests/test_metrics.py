@@ -1,4 +1,4 @@
-"""The metrics that Locust's page has for Prometheus."""
+"""The metrics on Locust's page for Prometheus."""
 
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from loadtest.tests.fake_site import FakeSite
 from loadtest.tests.locust_library import WebUI, until
 from web_ui import metrics
 
-CLASSROOM = "upstage.localhost:8089"  # the name under which extras/observe reaches it
+CLASSROOM = "upstage.localhost:8089"  # the name under which extras/observe reaches Locust
 
 
 def samples(ui: WebUI) -> dict[tuple[str, ...], float]:
-    """Name and labels -> value, as Prometheus reads them."""
+    """Return the values by name and labels, as Prometheus reads them."""
     response = ui.get("/metrics", host=CLASSROOM)
     assert response.status_code == 200
     assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")

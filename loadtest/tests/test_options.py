@@ -1,4 +1,4 @@
-"""The options of a run: a value with which it cannot begin is refused in one sentence, wherever it stood."""
+"""The options of a run: a value with which no run can begin is refused in one sentence, from any source."""
 
 import pytest
 

@@ -6,7 +6,7 @@ from caches import outcomes
 from caches.cache_status import parse
 
 TIERS = ("client", "nginx", "varnish", "backend")
-# The fields as varnish/cache_status.vcl and nginx/logging/outcome.conf write them; the outcome at each tier.
+# Fields as varnish/cache_status.vcl and nginx/logging/outcome.conf write them -> the outcome at each tier.
 OUTCOMES = {
     "varnish; hit; ttl=43190": "hit - hit -",
     "varnish; hit; ttl=43190, nginx; fwd=bypass": "hit pass hit -",

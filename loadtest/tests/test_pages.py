@@ -22,7 +22,7 @@ def respond(request: Request) -> bytes:
 
 @pytest.fixture
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Origin]:
-    """Gives each visitor a cookie; `/gone` is no longer there, `/moved` is elsewhere."""
+    """Yield a site that gives each visitor a cookie; `/gone` is a 404, `/moved` redirects."""
     monkeypatch.setenv("LOADTEST_APP", "*.example shop.example app.localhost")
     monkeypatch.setenv("LOADTEST_HTTP_PORT", "8080")
     monkeypatch.setattr(pages, "_rows", {})

@@ -1,4 +1,4 @@
-"""Processes: of Locust with workers and of the examples, the container's scripts, the web UI in a browser."""
+"""Locust in separate processes: workers, the examples, the container's scripts, the web UI in a browser."""
 
 import json
 import os
@@ -28,7 +28,7 @@ STOP_WHEN = Path(__file__).with_name("stop_when.py")
 
 
 def environment(site: FakeSite, **variables: str) -> dict[str, str]:
-    """The variables of a Locust whose target is the site; its workers, if any, use a separate port."""
+    """Return the variables of a Locust whose target is the site; its workers, if any, use a separate port."""
     [master_port] = map(str, free_ports(1))
     return {
         **os.environ,
@@ -45,7 +45,7 @@ def environment(site: FakeSite, **variables: str) -> dict[str, str]:
 
 
 def headless(given: dict[str, str], file: str, *arguments: str, until: dict[str, int]) -> str:
-    """Run Locust without its web UI until each of those rows has that many samples; what it printed."""
+    """Run Locust without its web UI until each of those rows has that many samples; return its output."""
     command = [sys.executable, "-m", "locust", "--headless", "-t90s", "--only-summary"]
     command += ["-f", f"{file},{STOP_WHEN}", *arguments]
     output = check(*command, cwd=LOADTEST, env=given | {"UNTIL": json.dumps(until)}, timeout=300)
@@ -74,7 +74,7 @@ class Plain(HttpUser):
 
 
 def test_a_class_with_a_host_of_its_own_asks_that_one(site: FakeSite, tmp_path: Path) -> None:
-    """Whose log has the requests; with workers, too."""
+    """The other host's log shows the requests; this holds with workers, too."""
     shop = Origin("shop")
     (tmp_path / "shopper.py").write_text(SHOPPER.format(f"http://{shop.address}"))
     file = f"locustfile.py,{tmp_path / 'shopper.py'}"
@@ -86,7 +86,7 @@ def test_a_class_with_a_host_of_its_own_asks_that_one(site: FakeSite, tmp_path: 
 
 
 ENOUGH = {"/stages/demo": 6, "/media/*.svg": 12, "stage join": 6, "stage chat": 60, "stage heard": 60}
-# Every line a run of the class Audience alone can hold, also on a busy machine.
+# Lines that a run of the class Audience alone can meet, even on a busy machine.
 THRESHOLDS = """
 [samples]
 "GET /stages/*" = 6
@@ -120,7 +120,7 @@ def test_a_judged_run_of_a_healthy_site_with_workers(site: FakeSite, tmp_path: P
     for line in report["caches"]:
         counted[line["row"]] += line["answers"] * (line["tier"] == "client")
     assert counted == {name: count for (method, name), count in rows.items() if method == "GET"}
-    # Users measure the lines of their own process only: of two others.
+    # Users measure only lines of their own process: each line is heard by at most two others.
     sent = len(site.stage.lines)
     assert sent < rows["stage", "heard"] <= 2 * sent
 
@@ -135,12 +135,12 @@ def test_every_example_runs_by_itself_as_make_load_starts_it(site: FakeSite, tmp
         site.pages[f"/media/{name}.svg"] = File(b"<svg/>", {"cache-status": site.hit})
     (tmp_path / "account").write_text(f"ann:{site.password}\n")
     account = str(tmp_path / "account")
-    # Before the threads, which cannot draw ports.
+    # The ports are drawn before the threads start, which cannot draw any.
     given = {each: environment(site, LOADTEST_ACCOUNT_FILE=account) for each in EXAMPLES}
 
     def run(example: Path) -> str:
         workers = ["--processes=2"] if "workers" in example.name else []
-        file = tmp_path / example.name  # one fails where responses are slow, as beside so many others
+        file = tmp_path / example.name  # one example fails if responses are slow, as beside so many others
         file.write_text(re.sub("(?m)^SLOWEST = 500 ", "SLOWEST = 60_000 ", example.read_text()))
         return headless(given[example], str(file), "-u4", "-r4", *workers, until={"Aggregated": 8})
 
@@ -161,7 +161,7 @@ def test_workers_share_the_crawl_and_its_addresses(site: FakeSite) -> None:
 
 
 def health(given: dict[str, str]) -> str:
-    """The health check's message; an empty string if it succeeds."""
+    """Return the health check's message; an empty string if it succeeds."""
     done = ran("bash", LOADTEST / "health.sh", env=given)
     assert bool(done.returncode) == bool(done.stdout), done
     return done.stdout.strip()
@@ -169,7 +169,7 @@ def health(given: dict[str, str]) -> str:
 
 @contextmanager
 def started(site: FakeSite, **variables: str) -> Iterator[None]:
-    """Locust as its container starts it, healthy."""
+    """Run Locust as its container starts it; wait until it is healthy."""
     given = environment(site, **variables)
     with subprocess.Popen(["sh", str(LOADTEST / "start.sh")], env=given) as locust:
 
@@ -252,7 +252,7 @@ def test_a_container_starts_locust_in_its_role(tmp_path: Path, settings: dict[st
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (response(status="302 FOUND"), ""),  # to the login
+        (response(status="302 FOUND"), ""),  # a redirect to the login
         (response(status="500 INTERNAL SERVER ERROR"), "web UI answers with an error: 500"),
         (b"", "web UI answers with an error: nothing"),
         (None, "web UI does not answer"),

@@ -45,7 +45,7 @@ class Verdict:
     page: str
 
     def why(self, what: str) -> str:
-        """Why that line of the verdict is not met; empty if it is."""
+        """Return why that line of the verdict is not met; empty if it is met."""
         (line,) = (line for line in self.report["verdict"] if line["what"] == what)
         assert (line["verdict"] in ("ok", "not in this run")) == (line["why"] == "")
         assert re.search(f"^{line['verdict']} +{re.escape(what)} ", self.output, re.MULTILINE)
@@ -59,7 +59,7 @@ Judge = Callable[..., Verdict]
 def judged(
     site: FakeSite, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Judge:
-    """Let Locust quit after a run that has four samples of each row; of `fails`, one each has failed."""
+    """Return a function that ends a run with four samples of each row; in rows of `fails` one has failed."""
     monkeypatch.setenv("LOADTEST_REPORTS", str(tmp_path / "reports"))
 
     def end(
@@ -126,7 +126,7 @@ BOTH = ("GET /stages/demo", "stage join", "crawl /")
     [
         (BOTH[:1], BOTH[:1], "0", 1, "1 of 4 failed, most of them GET /stages/demo"),
         (BOTH[:1], BOTH[:1], "3", 3, "1 of 4 failed, most of them GET /stages/demo"),
-        (BOTH, BOTH[1:], "3", 3, "1 of 8 failed, most of them stage join"),  # beside those of crawlers
+        (BOTH, BOTH[1:], "3", 3, "1 of 8 failed, most of them stage join"),  # crawlers have failed, too
     ],
 )
 def test_the_exit_code_is_raised_never_lowered(
@@ -138,7 +138,7 @@ def test_the_exit_code_is_raised_never_lowered(
 
 
 def test_what_becomes_of_crawlers_changes_neither_verdict_nor_exit_code(judged: Judge) -> None:
-    """Neither their failures, nor their times, nor their misses, whatever a threshold's pattern."""
+    """Their failures, times and misses do not count, whatever a threshold's pattern."""
     counters.counts["(crawlers) page", "client", "miss"] = 99
     verdict = judged(*BOTH, fails=("crawl /",))
     assert (verdict.code, verdict.report["good"]) == (0, True)

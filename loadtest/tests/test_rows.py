@@ -1,4 +1,4 @@
-"""The rows that each class of users can fill, against those that it does."""
+"""The rows that each class of users can fill, compared with those that it does fill."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from verdict import rows
 from verdict.judge import FAILED, NOT_IN_RUN, OK, Row, Run, judge, read
 from verdict.thresholds import SHIPPED, of
 
-# A row that shows that a user has done all its work once.
+# The rows that show that a user has done all its work once.
 WEBCAM = {"/media/video-still/*.jpg": 1, "poll /media/video/*.jpg": 1}
 LAST = {
     "Audience": {"stage heard": 2, **WEBCAM},
@@ -55,7 +55,7 @@ def test_a_run_lacks_the_rows_that_only_other_classes_fill() -> None:
     [("GET /stages/load", 0, OK), ("GET /stages/load", 1, FAILED), ("x y", 0, OK)],
 )
 def test_an_own_class_is_judged_by_what_it_did(sample: str, failed: int, errors: str) -> None:
-    """By its errors and by Locust itself; the numbers of the shipped file are for our classes."""
+    """Its errors and Locust's own limits are judged; the other lines of the file are for our classes."""
     assert rows.of_run([Reader, Own]) == rows.of_run([Reader])
     assert rows.any_of_ours([Reader, Own])
     assert not rows.any_of_ours([Own])

@@ -15,7 +15,7 @@ from shapes import Interval, Timetable
 def ticks(
     shape: type[Timetable], monkeypatch: pytest.MonkeyPatch, run_time: int | None = None, users: int = 200
 ) -> list[tuple[int, float] | None]:
-    """A shape's number of users in each of 400 seconds; the form sends `users` and has offered 20."""
+    """Return a shape's number of users in each of 400 seconds; the form offered 20 and sends `users`."""
     monkeypatch.setattr(Timetable, "users", 20)
     options = SimpleNamespace(num_users=users, run_time=run_time)
     timetable: Any = shape()
@@ -34,7 +34,7 @@ def about(rate: float) -> Any:
     return pytest.approx(rate, abs=0.1)
 
 
-# Second -> users, and how many more or fewer in each second.
+# Second -> users, and the rate at which users start or stop.
 SLASHDOT = {0: (20, 2.0), 30: (200, 18.0), 89: (200, 18.0), 90: (100, about(3.3)), 150: (20, about(5.3))}
 INTERVAL = {0: (200, about(6.7)), 60: (0, 20.0), 89: (0, 20.0), 90: (200, 20.0), 149: (200, 20.0)}
 TIMETABLES: dict[str, dict[int, Any]] = {

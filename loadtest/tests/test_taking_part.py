@@ -55,7 +55,7 @@ CRAWL, BOTH = "--crawl=1", "--crawl=1 --arrivals=6"
 def test_each_process_has_one_user_of_an_open_model_whatever_the_number_in_the_form(
     site: FakeSite, users: int, arguments: str, expected: dict[type[User], int]
 ) -> None:
-    """Also after another number, or none, in the same run."""
+    """This holds after another number, or none, in the same run, too."""
     environment = create(site, *expected, arguments=("--crawl=1",))
     taking_part.register(environment)
     environment.parsed_options = parse(*arguments.split())  # Compare changes them, too

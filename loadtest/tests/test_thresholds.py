@@ -12,7 +12,7 @@ SHIPPED = judge.read(thresholds.SHIPPED)
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    """A file with a line for two of the fields."""
+    """Return the option for a file with lines for two of the fields."""
     path = tmp_path / "other.toml"
     path.write_text('[error_ratio]\n"*" = 0.2\n[p95_ms]\n"* heard" = 300\n"* chat" = 900\n')
     return f"--thresholds={path}"

@@ -32,7 +32,7 @@ def test_the_form_offers_classes_shapes_and_fields(
     assert shown["available_shape_classes"] == ["Default", *sorted(shape.__name__ for shape in SHAPES)]
     fields = shown["extra_options"]
     assert fields["topology"]["choices"][0] == "upstage.localhost"
-    # The stage: no trace on the demo stage.
+    # The stage is `load`, so that a run leaves no trace on the demo stage.
     offered = {"topology": "upstage.localhost", "stage": "load", "min_hits": 0.7}
     offered |= {"crawl": 0.0, "crawl_addresses": 1000, "robots": "ignore"}
     assert {name: fields[name]["default_value"] for name in offered} == offered
@@ -76,7 +76,7 @@ def test_the_tab_caches_fills_and_can_be_downloaded(site: FakeSite, ui: WebUI) -
     assert {column["key"] for column in columns} == set(row)
     assert "hit" in row["varnish"]
     until(lambda: ui.caches()["(backend now)"]["backend"] == "0 requests/s, CPU 0%, 3 clients")
-    # What only the backend reports has a row, too.
+    # Requests that only the backend reports have a row, too.
     websockets = b'upstage_http_request_seconds_count{path="websocket"} 7\n'
     site.instead["/.nginx/backend"] = response(METRICS + websockets)
     until(lambda: ui.caches().get("/ws", {}).get("backend") == "websocket\u00a07")
@@ -127,7 +127,7 @@ def test_below_a_path_everything_that_the_page_names_is_there(
 ) -> None:
     monkeypatch.setenv("BIND_ADDR", "127.0.0.1")
     ui = WebUI(site, "--web-base-path=/load/")
-    moved = ui.get("/load", sec_fetch_site="cross-site")  # a link of another page
+    moved = ui.get("/load", sec_fetch_site="cross-site")  # a link of another site
     assert (moved.status_code, moved.headers["Location"].removeprefix("http://localhost")) == (308, "/load/")
     page = ui.get("/load/").get_data(as_text=True)
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
@@ -140,7 +140,7 @@ def test_below_a_path_everything_that_the_page_names_is_there(
 
 @pytest.fixture
 def with_login(site: FakeSite, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> WebUI:
-    """The web UI on a machine that others can reach; its password is in the file `password`."""
+    """Return the web UI on a machine that others can reach; its password is in the file `password`."""
     monkeypatch.setenv("BIND_ADDR", "0.0.0.0")
     monkeypatch.setenv("LOCUST_WEB_PASSWORD_FILE", str(tmp_path / "password"))
     monkeypatch.setattr("web_ui.login.PAUSE", 0)
@@ -175,7 +175,7 @@ def test_passwords_are_tried_one_at_a_time(with_login: WebUI, monkeypatch: pytes
 def test_the_newest_password_waits_least(
     with_login: WebUI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Thirty wrong ones wait when the operator comes, who then waits for the one that is being looked at."""
+    """When the operator comes, thirty wrong ones wait, but only the one being checked comes first."""
     go = Event()
     monkeypatch.setattr("web_ui.login.sleep", lambda _: go.wait())
     wrong, right = (

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from itertools import count
 
-# A sentence has one word from each: there are millions, so two processes hardly ever send the same one.
+# A sentence has one word from each list: of the millions, two processes hardly ever send the same one.
 PARTS = (
     "Bravo! Look! Listen! Oh! Ha! Hush! Encore! Lovely! Splendid! Really? Again! Superb! Ah! Well! Hm! Yes!",
     "red old quiet clever gentle brave sleepy golden little famous nervous cheery tired curious elegant shy",

@@ -50,7 +50,7 @@ class OpenModel(User):
         return max(0.0, min(self.due - time.monotonic(), LONGEST_WAIT))
 
     def due_until(self, now: float) -> Iterator[float]:
-        """Yield when each piece of work until `now` was due, each once."""
+        """Yield the times at which work was due until `now`, each of them once."""
         while self.due <= now:
             due, self.due = self.due, next(self.schedule)
             yield due

@@ -39,20 +39,20 @@ def same_server(references: Iterable[str], url: str) -> list[str]:
 
 
 def _fetched(tag: str, named: Attributes) -> str | None:
-    """Return the URL that a browser fetches because of a tag, as the page has it."""
+    """Return the URL that a browser fetches because of a tag, as the page writes it."""
     if tag == "link" and FETCHED_LINKS & set((named.get("rel") or "").lower().split()):
         return named.get("href")
     return named.get("src") if tag in TAGS_WITH_SRC else None
 
 
 def _linked(tag: str, named: Attributes) -> str | None:
-    """Return the URL that a tag links to, as the page has it."""
+    """Return the URL that a tag links to, as the page writes it."""
     return named.get("href") if tag == "a" else None
 
 
 def _references(html: str, wanted: Callable[[str, Attributes], str | None]) -> list[str]:
     collector = _Collector(wanted)
-    with contextlib.suppress(AssertionError):  # how html.parser reports text that it cannot parse
+    with contextlib.suppress(AssertionError):  # html.parser raises it for text that it cannot parse
         collector.feed(html)
         collector.close()
     return collector.references

@@ -13,7 +13,7 @@ LAYER = "3"
 
 
 class PlayerSession(StageSession):
-    """A player's session. Three more rows, each until the stage has sent the change to every client:
+    """A player's session, with three more rows, which end when the stage sends the change to every client:
 
     avatar   from the request for a free avatar
     move     from a step

@@ -15,7 +15,7 @@ from typing import Any
 RUNS = Path(__file__).resolve().parents[1] / "mine" / "runs"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 ROUNDS = 3
-LEAST = 20  # samples of a row in each round, at least
+LEAST = 20  # samples that a row must have in each round; otherwise it is not compared
 # The compared figures, and for each the smallest difference that counts: milliseconds, per cent of requests.
 FLOORS = {"p50, ms": 5.0, "p95, ms": 10.0, "failed, %": 1.0}
 SHARE = 0.1  # the difference must also be at least this share of the earlier figure
@@ -99,7 +99,5 @@ def read(folder: Path) -> tuple[dict[str, str], list[Figures]]:
         others = sorted(path.name for path in folder.parent.glob("[a-z0-9]*"))
         kept = f"; the kept ones: {', '.join(others)}" if others else ""
         raise RunError(f"There is no run '{folder.name}' (make load SAVE={folder.name}){kept}.") from None
-    except OSError as error:
-        raise RunError(f"{folder} cannot be read: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RunError(f"{folder} is damaged ({error!r}): remove it.") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{folder} cannot be read, or is damaged: {error!r}") from None

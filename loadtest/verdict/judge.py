@@ -226,7 +226,7 @@ def _errors(run: Run, pattern: str, most: float) -> Line:
 
 
 def _times(table: str, share: float, limited: bool, run: Run, pattern: str, most: float) -> Line:
-    """`limited`: Locust was the limit, and may be the reason why a row is slow."""
+    """Judge a percentile. `limited`: Locust was the limit, and may be the reason why a row is slow."""
     line = partial(Line, f"{table[:3]} of {pattern}", f"at most {most:g} ms")
     if run.lacks(pattern):
         return line("", NOT_IN_RUN)

@@ -90,6 +90,6 @@ def require_users(environment: Environment, form: MultiDict[str, str]) -> None:
     if isinstance(runner, MasterRunner) and not runner.worker_count:
         raise ValueError("This Locust is a master, and no worker has come yet.")
     given = Namespace(**{**vars(options), **form.to_dict()})
-    given.arrivals, given.crawl = float(given.arrivals), float(given.crawl)  # the form has them as text
+    given.arrivals, given.crawl = float(given.arrivals), float(given.crawl)  # in the form they are text
     if why := taking_part.refusal([classes[name] for name in chosen or classes], given):
         raise ValueError(why)

@@ -1,6 +1,6 @@
-"""A login for Locust's web UI if other machines can reach it; `web_password` has the account.
+"""A login for Locust's web UI if other machines can reach it; `web_password` gives the account.
 
-Locust has the page; the locustfile must check name and password.
+Locust provides the page; this module checks name and password.
 https://docs.locust.io/en/stable/extending-locust.html
 """
 

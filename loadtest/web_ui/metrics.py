@@ -20,7 +20,7 @@ from locust.runners import WorkerRunner
 from locust.web import WebUI
 
 QUANTILES = (0.5, 0.95, 0.99)
-REPORTS = "/tmp/reports"  # noqa: S108  # the folder of such a run in this container (bin/lib/containers.sh)
+REPORTS = "/tmp/reports"  # noqa: S108  # the folder of `make load` in this container (bin/lib/containers.sh)
 LIVE = Path(os.environ.get("LOADTEST_REPORTS", REPORTS)) / "live.txt"
 EVERY = 1.0  # seconds
 MAX_ROWS = 200  # rows of Locust's table; your own classes may have a row for each URL

@@ -1,4 +1,4 @@
-"""`make trace`'s tree has each rule that the deployed VCL logs, and each way a copy comes and goes."""
+"""The tree of `make trace` shows each rule that the deployed VCL logs, and how each copy comes and goes."""
 
 import re
 import time

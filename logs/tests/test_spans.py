@@ -114,7 +114,7 @@ def test_a_request_without_varnish(answered: str, status: int, found: list[str])
 
 
 def test_a_page_that_is_another_requests_is_left_out() -> None:
-    """A trace may have several requests to nginx; `make trace` does not know their spans."""
+    """A trace may contain several requests to nginx; `make trace` does not know their spans."""
     assert tree(nginx(span="00000000000000aa"), [], backend_lines([BACKEND])).spans == []
     assert len(tree(nginx(), [], backend_lines([BACKEND])).spans) == 1
 

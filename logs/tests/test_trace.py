@@ -115,7 +115,7 @@ def test_without_varnish_the_others_still_tell(traced: Callable[..., str]) -> No
 
 
 def test_what_another_machine_has_is_named(traced: Callable[..., str]) -> None:
-    """With extras/edge: on machine 2, whose requests go to machine 3's Varnish or to its own."""
+    """With extras/edge, this is machine 2, whose requests go to machine 3's Varnish or to its own."""
     here = {"BACKENDS": "", "MACHINE": "192.0.2.2", "FIRST_MACHINE": "192.0.2.1"}
     varnish = f"varnish: that of 192.0.2.3 has answered. Type there: make trace ID={ID}\n"
     assert traced("/", "varnish-192.0.2.3; hit", "varnish:hit", **here).endswith(f"ms\n\n{varnish}")

@@ -12,7 +12,7 @@
 # host SERVICE NUMBER: prints the name of its host, or its address in NET.
 host() { if [ "$NET" ]; then echo "$NET.$2"; else echo "${HOSTS%%\**}$1${HOSTS#*\*}"; fi; }
 
-# reach SOCKET HOST:PORT: prints the address of a service, as the preset has it.
+# reach SOCKET HOST:PORT: prints the address of a service, by the preset.
 reach() { if [ "$ADDRESSES" = sockets ]; then echo "unix:$SOCKETS/$1.sock"; else echo "$2"; fi; }
 
 set -a
@@ -22,27 +22,27 @@ if [ "$NET" ]; then
     : "${LISTEN_HTTP:=$BIND_ADDR:$HTTP_PORT}" "${LISTEN_HTTPS:=$BIND_ADDR:$HTTPS_PORT}"
     : "${LISTEN_STAGE:=$BIND_ADDR:$SWF_PORT}" "${LISTEN_THEATRES_STAGE:=$BIND_ADDR:$THEATRES_SWF_PORT}"
     : "${LISTEN_POLICY:=$BIND_ADDR:$POLICY_FILE_PORT}"
-    : "${LOCUST_ADDRESS:=$BIND_ADDR:$LOCUST_PORT}" # Locust has that port itself
+    : "${LOCUST_ADDRESS:=$BIND_ADDR:$LOCUST_PORT}" # Locust itself listens on that port
     : "${THEATRES_METRICS_ADDRESS:=*.invalid:9110}" # none are shown in native mode
 fi
 inside=${NET:+$NET.1:}
 : "${LISTEN_HTTP:=8080}"
 : "${LISTEN_HTTPS:=8443}"
 : "${LISTEN_STAGE:=7230}"                      # Flash's stage socket
-: "${LISTEN_THEATRES_STAGE:=7231}"             # that of the first theatre; the others follow, in the order of the list
+: "${LISTEN_THEATRES_STAGE:=7231}"             # for the first theatre; the others follow, in the order of the list
 : "${LISTEN_POLICY:=3000}"                     # Flash's policy file
 : "${LISTEN_OBSERVE:=9090}"                    # Prometheus, with OBSERVE_LOG; on this machine alone
 : "${LISTEN_LOCUST:=${inside}8089}"            # Locust's page
 : "${LISTEN_DIRECT:=${inside}8081}"            # direct.localhost: UpStage's own port, as bytes; several listeners are possible
-# Those of Locust, without limits for one client and without a redirect: never published.
+# Listeners for Locust, without limits for one client and without a redirect: never published.
 : "${LISTEN_LOAD:=${inside}8000}"              # all sites
 : "${LISTEN_LOAD_PROXY:=${inside}8001}"        # crawlers, whose addresses the PROXY protocol names, with the limits of a client
 : "${LISTEN_LOAD_STAGE:=${inside}17230}"
 : "${LISTEN_THEATRES_LOAD_STAGE:=${inside}17231}"
 : "${LISTEN_LOAD_POLICY:=${inside}13000}"
 : "${LISTEN_LOAD_APP:=${inside}18000}"         # your own application alone
-: "${LISTEN_LOAD_APP_NGINX:=${inside}18001}"   # it without a cache
-# Those of extras/observe: never published.
+: "${LISTEN_LOAD_APP_NGINX:=${inside}18001}"   # the same behind nginx, without a cache
+# Listeners for extras/observe: never published.
 : "${LISTEN_OBSERVE_LOG:=127.0.0.1:9092}"      # UDP: nginx passes its log lines to OBSERVE_LOG
 : "${LISTEN_STATUS:=9091}"                     # the number of nginx's connections
 
@@ -64,7 +64,7 @@ inside=${NET:+$NET.1:}
 : "${THEATRES_METRICS_ADDRESS:=$HOSTS:9110}"
 set +a
 
-# --- What a deployment has set itself.
+# --- Checks of the addresses that a deployment has set itself.
 address='unix:/[^][:space:]"$;{}\\:]+|([0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}'
 each='unix:/[^][:space:]"$;{}\\:*]*[*][^][:space:]"$;{}\\:*]*|[0-9A-Za-z._-]*[*][0-9A-Za-z._-]*:[0-9]{1,5}'
 port='([0-9.]+:|\[[0-9A-Fa-f:.]+\]:)?[0-9]{1,5}'

@@ -9,7 +9,7 @@ if [ "${starting:-}" ]; then one_nginx "$GENERATED_FOLDER/lock"; fi
 choose_certificate
 configuration=$GENERATED_FOLDER/nginx.conf
 
-# --- What the templates need besides the settings.
+# --- Variables that the templates need besides the settings.
 
 # server ADDRESS: prints the `server` of an `upstream` block. nginx would resolve a host name there once, and would not start
 # if that failed, so an unused socket takes its place; the maps in upstreams/ bypass the block for host names.
@@ -33,7 +33,7 @@ at_least() { [ "$(printf '%s\n' "$1" "$version" | sort -V | head -n 1)" = "$1" ]
 # most, then goes to the next cache.
 #
 # resolve: since 1.27.3 nginx follows a host name by itself, from before it exists. For an older nginx, which would not
-# start, an unused socket takes the place of an unknown name; and a comment has the address of a known one, so that
+# start, an unused socket takes the place of an unknown name; and a comment names the address of a known one, so that
 # reload.sh notices a new address.
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 ring() {
@@ -131,7 +131,7 @@ NAME_SERVERS=${NAME_SERVERS:-127.0.0.1}
 
 # listeners/ and streams/: the ports that are published, and the proxies in front of them.
 trust "$TRUSTED_PROXIES" "$PROXY_PROTOCOL"
-[ "$TRUSTED_PROXIES" ] || REAL_IP_HEADER=proxy_protocol # that of Locust's crawlers
+[ "$TRUSTED_PROXIES" ] || REAL_IP_HEADER=proxy_protocol # Locust's crawlers use it
 STAGE_IPV6=$(ipv6_too "$LISTEN_STAGE" || echo '#')
 POLICY_LISTENERS=$(listen "$LISTEN_POLICY" "$PROXIED")
 LOCUST_LISTENERS=$(listen "$LISTEN_LOCUST")
@@ -155,7 +155,7 @@ fill() { envsubst "$filled"; }
 # of a start.
 write_files() {
     for file in nginx.conf */*.conf */*.template; do
-        case $file in # folders of one setting
+        case $file in # folders that depend on a setting
         cdn/*) [ "$CDN" = on ] || continue ;;
         redirect/*) [ "$HTTPS_REDIRECT" = on ] || continue ;;
         observe/*) [ "$OBSERVE_LOG" ] || continue ;;
@@ -206,7 +206,7 @@ for name in $THEATRES; do
 done
 
 # fingerprint: prints a checksum of everything that nginx reads at startup or reload.
-# (nginx -T prints no script, and not what a script reads.)
+# (nginx -T prints neither scripts nor the files that scripts read.)
 fingerprint() {
     {
         nginx -T -q -e stderr -p "$PREFIX" -c "$configuration" && cat "$CERTIFICATE" "$CERTIFICATE_KEY" &&

@@ -28,7 +28,7 @@ esac
 names="upstage.localhost localhost 127.0.0.1 [::1] ${APP:+app.localhost} $APP_NAMES $SERVER_NAMES"
 for name in $comparison_sites $THEATRES; do names="$names $name.localhost"; done
 
-# HOST HOST:PORT
+# A host in HOST HOST:PORT gets the port, too.
 case $VARNISH_ADDRESS in
 *' '*) VARNISH_ADDRESS=$(echo "$VARNISH_ADDRESS" | awk '{
     port = $NF
@@ -37,8 +37,8 @@ case $VARNISH_ADDRESS in
 }') ;;
 esac
 
-# choose_certificate: chooses the user's, or one that nginx's own container keeps in a volume on /var/tmp. (A new volume takes over
-# the mode of the image's folder, which is writable by all users: nginx does not run as root.)
+# choose_certificate: chooses the user's certificate, or one that nginx's own container keeps in a volume on /var/tmp. (A new
+# volume takes over the mode of the image's folder, which is writable by all users: nginx does not run as root.)
 choose_certificate() {
     if [ "$TLS_CERTIFICATE" ]; then
         own_pair TLS_CERTIFICATE_KEY "$TLS_FOLDER/$TLS_CERTIFICATE" "$TLS_FOLDER/$TLS_CERTIFICATE_KEY"

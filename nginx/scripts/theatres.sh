@@ -12,7 +12,7 @@ check_theatres() (
         ?????????????????????*) die "THEATRES: a name has at most 20 characters, not '$name'" ;;
         *-stage | *-direct) die "THEATRES: '$name' ends like the path of another socket, in -stage or -direct" ;;
         esac
-        # Sites, services, and what YAML would not read as names.
+        # Names of sites and services, and words that YAML would not read as text.
         case " upstage localhost default direct app www ${comparison_sites:-} \
             app-relay varnish varnish-2 varnish-3 nginx backend policyd locust locust-worker mirror webcam camera inspect \
             observe exporter varnishstat prometheus relay true false yes no on off null " in
@@ -37,7 +37,7 @@ theatre_names() (
     done | sort -u
 )
 
-# other_names: prints SERVER_NAMES without those of theatres.
+# other_names: prints SERVER_NAMES without the names of theatres.
 other_names() (
     set -f
     for server_name in $(echo "$SERVER_NAMES" | tr '[:upper:]' '[:lower:]'); do

@@ -10,7 +10,7 @@ from nginx.tests.nginx_server import NginxServer
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
-    """A running nginx of one worker; the module's SETTINGS, if it has any, are part of its environment."""
+    """Yield a running nginx of one worker, with the module's SETTINGS, if any, in its environment."""
     with NginxServer(**getattr(request.module, "SETTINGS", {})) as running:
         running.use_one_worker()
         running.start()
@@ -19,14 +19,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[NginxServer]:
 
 @pytest.fixture
 def fresh() -> Iterator[NginxServer]:
-    """An nginx of the test's own, not started yet."""
+    """Yield an nginx for one test, not started yet."""
     with NginxServer() as server:
         yield server
 
 
 @pytest.fixture
 def name_server() -> Iterator[NameServer]:
-    """A name server that knows no name yet."""
+    """Yield a name server that knows no name yet."""
     server = NameServer()
     yield server
     server.close()
@@ -34,7 +34,7 @@ def name_server() -> Iterator[NameServer]:
 
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
-    """Forget what the module's origins were asked in the previous test."""
+    """Forget the requests that the module's origins received in the previous test."""
     for name in {"server", "ring", "site", "nginx"} & {*request.fixturenames}:
         for origin in request.getfixturevalue(name).origins:
             origin.forget()

@@ -27,7 +27,7 @@ class NameServer:
                 self._socket.sendto(self._response(query), client)
 
     def _response(self, query: bytes) -> bytes:
-        """The response of RFC 1035: the query's id and question, and one address or "no such name"."""
+        """Return the response of RFC 1035: the query's id and question, and an address or "no such name"."""
         end = query.index(b"\0", 12) + 5  # the question: the name's labels, type and class
         labels, position = [], 12
         while size := query[position]:

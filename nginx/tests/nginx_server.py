@@ -27,7 +27,7 @@ LISTENERS = (
 
 
 def command_line(pid: str) -> bytes:
-    """The command line of a process; empty once the process has ended."""
+    """Return the command line of a process; empty once the process has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
@@ -64,7 +64,7 @@ class NginxServer(Service):
         self.policy, self.load_policy, self.locust_page, self.direct = ports[5:9]
         self.load_site, self.load_site_nginx, self.observe, self.status = ports[9:13]
         self.load_proxy, *theatres = ports[14:]
-        self.theatres_stage, self.theatres_load_stage = theatres  # of the first; the others follow
+        self.theatres_stage, self.theatres_load_stage = theatres  # the first theatre's; others follow
         self.settings = {
             "BIND_ADDR": self.address,
             **{name: f"{self.address}:{port}" for name, port in zip(LISTENERS, ports, strict=True)},
@@ -90,7 +90,7 @@ class NginxServer(Service):
         }
 
     def edit(self, name: str, old: str, new: str) -> None:
-        """Replace a text in a file, which must have it; the scripts then run from a copy of nginx/."""
+        """Replace a text that a file must contain; the scripts then run from a copy of nginx/."""
         if self.scripts == NGINX:
             self.copy_scripts()
         path = self.scripts / name
@@ -99,7 +99,7 @@ class NginxServer(Service):
         path.write_text(text.replace(old, new))
 
     def use_one_worker(self) -> None:
-        """Another one could ask again before a response that the client already has is stored."""
+        """Run one worker: a second could ask an upstream again while a response is still being stored."""
         self.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
 
     def render(self, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -112,7 +112,7 @@ class NginxServer(Service):
         self.run_start(lambda: self.request("/.nginx/health", port=self.load).status == 204)
 
     def connect(self, port: int | None = None, source: str = "") -> socket.socket:
-        """A TCP connection to one of nginx's ports, the public one by default; `source` is any 127.x.y.z."""
+        """Return a connection to a port of nginx, by default the public one; `source` is any 127.x.y.z."""
         return connect((self.address, port or self.public), source=source)
 
     def exchange(
@@ -131,29 +131,29 @@ class NginxServer(Service):
         source: str = "",
         **headers: str,
     ) -> Response:
-        """One request over a separate connection; `if_none_match="x"` becomes `if-none-match: x`."""
+        """Send one request over a separate connection; `if_none_match="x"` means `if-none-match: x`."""
         return self.exchange(message(path, host, method, body, **headers), port, method, source)
 
     def crawl(self, path: str, address: str, host: str = "localhost") -> Response:
-        """One request on the crawlers' port, by a client that says it has that address."""
+        """Send one request to the crawlers' port, from a client that claims this address."""
         said = f"PROXY TCP4 {address} 127.0.0.1 40000 8001\r\n".encode()
         return self.exchange(said + message(path, host), self.load_proxy)
 
     def trusting(self, certificate: Path | None = None) -> ssl.SSLContext:
-        """A client that trusts this certificate, or else the one that nginx made, and nothing else."""
+        """Return a client's context that trusts only this certificate, by default the one that nginx made."""
         return ssl.create_default_context(cafile=str(certificate or self.certificates / "proscenium.pem"))
 
     def request_tls(
         self, host: str = "localhost", sni: str = "", tls: ssl.SSLContext | None = None
     ) -> Response:
-        """One request by HTTPS; `sni` is the name in the handshake, unless it is the host's."""
+        """Send one request by HTTPS; `sni` is the name in the handshake, by default the host's."""
         tls = tls or self.trusting()
         with tls.wrap_socket(self.connect(self.https), server_hostname=sni or host) as connection:
             connection.sendall(message("/", host))
             return receive(connection)
 
     def websocket(self, path: str, host: str) -> tuple[int, bytes]:
-        """Upgrade, then send one word: the status and the echo."""
+        """Upgrade, then send one word; return the status and the echo."""
         with self.connect() as connection:
             connection.sendall(message(path, host, upgrade="websocket", connection="Upgrade"))
             head = b""
@@ -163,7 +163,7 @@ class NginxServer(Service):
             return int(head.split()[1]), connection.recv(100)
 
     def respond_all(self, respond: Callable[[Request], bytes]) -> None:
-        """Let every origin respond so."""
+        """Let every origin respond by this function."""
         for origin in self.origins:
             origin.respond = respond
 
@@ -173,12 +173,12 @@ class NginxServer(Service):
         return [request for origin in self.origins for request in origin.requests]
 
     def workers(self, title: bytes = b"nginx: worker process") -> set[int]:
-        """The process numbers of nginx's workers, including any that are shutting down."""
+        """Return the process numbers of nginx's workers, including any that are shutting down."""
         assert self.program
         master = self.program.process.pid
         children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
         return {int(child) for child in children if title in command_line(child)}
 
     def log_lines(self, pattern: str) -> list[str]:
-        """The lines of all of nginx's logs that match a pattern."""
+        """Return the lines of all of nginx's logs that match a pattern."""
         return [line for line in self.log.read_text().splitlines() if re.search(pattern, line)]

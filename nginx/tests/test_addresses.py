@@ -1,4 +1,4 @@
-"""The seam: the same files for every form of address, and for services that a deployment does not have."""
+"""The addresses: the same files serve every form of address, and deployments that lack some services."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.wait import wait_until
 
 @pytest.fixture
 def over_tcp(fresh: NginxServer) -> dict[str, Origin]:
-    """Origins on TCP ports for all services that are behind a Unix socket by default."""
+    """Return origins on TCP ports for all services that are behind a Unix socket by default."""
     origins = {
         "VARNISH_ADDRESS": Origin("varnish"),
         "BACKEND_ADDRESS": Origin("backend"),
@@ -23,13 +23,13 @@ def over_tcp(fresh: NginxServer) -> dict[str, Origin]:
 
 
 def first_line(server: NginxServer, port: int) -> bytes:
-    """The PROXY header, which the echo server behind a stream port returns first."""
+    """Return the PROXY header, which the echo server behind a stream port sends back first."""
     with server.connect(port) as connection, connection.makefile("rb") as stream:
         return stream.readline()
 
 
 def everything_answers(server: NginxServer) -> bool:
-    """Whether each site, WebSocket and stream port reaches its service."""
+    """Return whether each site, WebSocket and stream port reaches its service."""
     sites = {
         "localhost": "varnish",
         "classic.localhost": "varnish over TCP",
@@ -50,7 +50,7 @@ def everything_answers(server: NginxServer) -> bool:
 
 
 def test_ip_addresses_behave_like_sockets(fresh: NginxServer, over_tcp: dict[str, Origin]) -> None:
-    """nginx keeps connections open."""
+    """nginx keeps connections open over TCP, too."""
     fresh.settings |= {name: origin.address for name, origin in over_tcp.items()}
     fresh.start()
     assert everything_answers(fresh)

@@ -59,7 +59,7 @@ def test_the_request_reaches_varnish_as_the_browser_sent_it(site: Site) -> None:
 
 
 def test_the_host_that_chose_the_site_is_the_one_that_goes_on(site: Site) -> None:
-    """If the request line has a whole URL, its host counts: https://www.rfc-editor.org/rfc/rfc9112#section-3.2.2"""
+    """The host of a whole URL in the request line counts: RFC 9112, section 3.2.2."""
     for host in (HOST, "app.localhost"):
         site.exchange(f"GET http://{host}/ HTTP/1.1\r\nHost: forged:9\r\nConnection: close\r\n\r\n".encode())
     requests = [request.headers for request in site.varnish.requests]
@@ -119,7 +119,7 @@ def test_what_no_copy_can_answer_goes_straight_to_the_application(site: Site, me
 
 @pytest.mark.parametrize(("method", "accept"), [("GET", "text/event-stream"), ("POST", "*/*")])
 def test_a_client_that_reads_nothing_holds_no_worker(site: Site, method: str, accept: str) -> None:
-    """nginx has taken all 20 MB, which no buffer of the kernel holds."""
+    """nginx takes all 20 MB from the application, more than the kernel's buffers hold."""
     site.app.respond = lambda _: response(bytes(20_000_000))
     with site.connect() as client:
         head = f"Host: {HOST}\r\nAccept: {accept}\r\nContent-Length: 0"
@@ -159,7 +159,7 @@ def test_within_nginx_there_are_no_limits_for_one_client(with_address: bool) -> 
 
 
 def test_no_word_of_a_comment_of_the_starter_counts() -> None:
-    """In Varnish: varnish/tests/python/test_app.py."""
+    """varnish/tests/python/test_app.py tests the same for Varnish's files."""
     with Site() as server:
         assert server.render().stdout == ""
         before = rendered(server.generated)
@@ -249,7 +249,7 @@ def test_a_refusal_is_our_page_over_both_versions_of_http(
 
 
 def test_copies_are_apart_by_scheme_and_port(site: Site) -> None:
-    """The application's pages may have links with both names."""
+    """The application's pages may contain links with both."""
 
     def kept(request: Request) -> bytes:
         return response(request.headers["host"].encode(), x_accel_expires="60", cache_status="varnish; hit")
@@ -384,7 +384,7 @@ def test_an_application_that_is_down_is_told_by_a_page(site: Site, method: str, 
 
 
 def test_without_a_relay_the_application_is_asked_directly() -> None:
-    """As in native mode."""
+    """Native mode has no relay."""
     with NginxServer(APP_NAMES="shop.example", APP_DEFAULT="on", APP_ADDRESS="") as server:
         app = Origin("app")
         server.origins.append(app)

@@ -20,7 +20,7 @@ MEDIUM = {"cache_control": "public, no-cache", "x_cache_tags": TAGS}
 
 
 def kept(got: Response) -> tuple[str | None, str | None]:
-    """The response's headers for caches: the lifetime and the tags."""
+    """Return the response's headers for caches: the lifetime and the tags."""
     return got.headers.get("cdn-cache-control"), got.headers.get("x-cache-tags")
 
 
@@ -55,7 +55,7 @@ def test_they_may_keep_nothing_else(server: NginxServer, path: str, status: str,
 
 
 def test_they_may_not_keep_nginx_s_copy_of_this_second(server: NginxServer) -> None:
-    """A purge does not reach it."""
+    """A purge does not reach that copy."""
     server.respond_all(
         lambda _: response(x_accel_expires="@9999999999", cache_status="varnish; hit", **MEDIUM)
     )
@@ -81,7 +81,7 @@ class Chain:
         self.address, self.purges, self.backend = address, purges, backend
 
     def file(self) -> tuple[str, bool, Response]:
-        """The file, and whether the Varnish in front had it."""
+        """Return the file, whether the Varnish in front had a copy of it, and the response."""
         got = request(self.address, "/media/a.png", "localhost", "GET", b"", "", cookie="who=me")
         return got.text, len(got.headers["x-varnish"].split()) == 2, got
 

@@ -1,4 +1,4 @@
-"""The names that are there for a comparison answer visitors only where the operator asks for them."""
+"""The names that serve a comparison answer visitors only if COMPARISON_NAMES says so."""
 
 import pytest
 
@@ -11,7 +11,7 @@ NAMES = SITES[1:]
 @pytest.mark.parametrize("path", ["/", "/ws", "/.nginx/health", "/media/a.svg", "/media/video/a.jpg"])
 @pytest.mark.parametrize("host", [*NAMES, "NGINX.localhost:8080"])
 def test_a_public_port_answers_as_for_an_unknown_name(server: NginxServer, host: str, path: str) -> None:
-    """Neither the site nor its redirect to HTTPS."""
+    """Such a name reaches neither the site nor its redirect to HTTPS."""
     for port in (server.public, server.https):  # the second one gets plain HTTP
         response = server.request(path, host, port=port)
         assert (response.status, "COMPARISON_NAMES" in response.text) == (421, True)
@@ -31,7 +31,7 @@ def test_https_answers_so_too_whatever_the_name_in_the_handshake(server: NginxSe
 def test_the_load_port_has_every_name(server: NginxServer, host: str) -> None:
     assert server.request("/", host, port=server.load).status == 200
     assert server.request("/.nginx/backend", host, port=server.load).text == "metrics"
-    # So has that of Locust's crawlers, and neither has a redirect to HTTPS.
+    # The crawlers' port answers to every name, too; neither port redirects to HTTPS.
     assert server.crawl("/", "198.18.0.1", host).status == 200
     assert not server.log_lines(r"\[(warn|error|crit|alert|emerg)\]")
 

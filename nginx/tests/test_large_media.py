@@ -20,7 +20,7 @@ HEADERS = {
 
 @pytest.fixture(autouse=True)
 def varnish_names_the_file(server: NginxServer, forget: None) -> None:
-    """Answer as the backend does: a name for a proxy that has the disk, the body for any other."""
+    """Answer as the backend does: a name for a proxy that reads the disk, the body for any other."""
 
     def respond(request: Request) -> bytes:
         location = request.headers.get("x-accel-media")
@@ -94,7 +94,7 @@ def test_nothing_outside_the_media_is_sent(server: NginxServer, name: str) -> No
 
 
 def test_the_internal_location_is_not_for_clients(server: NginxServer) -> None:
-    """The request goes to Varnish, under a name that no medium has."""
+    """A client's request for it goes to Varnish, where no medium has this name."""
     assert server.request("/.nginx/media/large/a.swf").text == "from Varnish"
     assert server.varnish.targets == ["/.nginx/media/large/a.swf"]
 

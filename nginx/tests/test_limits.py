@@ -55,7 +55,7 @@ def test_each_address_of_the_proxy_protocol_has_limits_of_its_own(server: NginxS
     lines = wait_until(lambda: [x for x in [server.log_lines("/crawled/")] if len(x) == 101])[0]
     addresses = Counter(line.split()[0] for line in lines)
     assert addresses == {"198.18.0.1": 100, "198.18.0.2": 1}
-    # What is for Locust alone stays on the load port.
+    # Locations for Locust alone stay on the load port.
     assert server.crawl("/.nginx/backend", "198.18.0.2").status == 404
 
 
@@ -70,10 +70,10 @@ def test_only_the_crawlers_port_believes_a_client_what_its_address_is(server: Ng
     (line,) = wait_until(lambda: server.log_lines(got.headers["x-request-id"]))
     assert line.startswith(f"{source} ")
     assert server.requests[-1].headers["x-real-ip"] == source
-    # A client that begins with the line of the PROXY protocol is not heard at all.
+    # A client that begins with the line of the PROXY protocol is rejected.
     begun = b"PROXY TCP4 198.18.0.3 127.0.0.1 40000 8001\r\n" + message("/claimed")
     assert server.exchange(begun, listener, source=source).status == 400
-    # Nor is one on the crawlers' port without it: the connection is closed.
+    # A client on the crawlers' port without that line is disconnected.
     assert server.request("/claimed", port=server.load_proxy).status == 0
 
 

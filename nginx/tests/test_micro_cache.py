@@ -14,13 +14,13 @@ from tests.support.wait import wait_until
 
 
 def kept_for(seconds: int) -> Callable[[Request], bytes]:
-    """A response that Varnish lets nginx keep until that many seconds after the end of this one."""
+    """Return a function that responds with a copy that nginx may keep for that many seconds more."""
 
     def respond(_: Request) -> bytes:
         return response(
             f"{time.time()}",
             x_accel_expires=f"@{int(time.time()) + seconds}",
-            cache_control="no-store",  # is for browsers, not for nginx
+            cache_control="no-store",  # for browsers, not for nginx
             cache_status="varnish; hit; ttl=9",
             server_timing='varnish;desc="hit"',
             etag='"tag"',
@@ -87,7 +87,7 @@ def test_no_response_is_ever_older_than_a_second(server: NginxServer) -> None:
         oldest = max(oldest, now - made)
         asked += 1
         time.sleep(0.003)  # each request costs a port for a minute
-    assert 0.5 < oldest <= 1.05  # it was kept, and not for longer
+    assert 0.5 < oldest <= 1.05  # a copy was kept, but for no longer than a second
     assert len(server.varnish.requests) <= 5 < asked
 
 

@@ -19,7 +19,7 @@ from tests.support.wait import wait_until
 
 
 class Observed(NginxServer):
-    """nginx with the socket for its lines."""
+    """nginx, and the socket that receives its lines."""
 
     def __init__(self, **settings: str) -> None:
         super().__init__(**settings)
@@ -48,7 +48,7 @@ class Observed(NginxServer):
                 self._received.append(line)
 
     def lines(self) -> list[str]:
-        """The lines that have arrived since the last call, without the syslog header."""
+        """Return the lines that have arrived since the last call, without the syslog header."""
         found = []
         while self._received:
             header, _, line = self._received.pop(0).decode().partition(": ")
@@ -57,7 +57,7 @@ class Observed(NginxServer):
         return found
 
     def classified(self, path: str, host: str = "localhost", method: str = "GET", **headers: str) -> str:
-        """The line of one request: site, kind, status and answer; there is no other line."""
+        """Send a request; return its line: site, kind, status and answer. Require that there is no other."""
         self.request(path, host, method, None, b"", "", **headers)
         [line] = wait_until(self.lines)
         labels, seconds, size, request_id = line.rsplit(" ", 3)
@@ -164,7 +164,7 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
         origin.delay = delay
         origin.respond = lambda _: response("x", **options)
     nginx.request(path, "localhost", "GET", nginx.load, b"", "", traceparent=given)
-    wait_until(nginx.lines)  # it comes before the second one
+    wait_until(nginx.lines)  # the first line comes before the second one
     nginx.request("/stages/last", "localhost", "GET", nginx.load, b"", "", traceparent=GIVEN)
     wait_until(lambda: any(line.url == "/stages/last" for line in nginx.traced))
     found = [line for line in nginx.traced if line.url != "/stages/last"]
@@ -172,7 +172,7 @@ def test_a_second_line_tells_of_what_failed_was_slow_or_drawn(
         found = [line for line in found if line.traced != "drawn"]  # nginx draws one in a hundred
     if traced or delay:
         assert [line.traced for line in found] == [traced] * bool(traced)
-    else:  # on a busy machine it may have been slow
+    else:  # on a busy machine the request may have been slow
         assert all((line.seconds or 0) >= 0.1 for line in found)
     for line in found:
         assert (line.method, line.host) == ("GET", "localhost")
@@ -275,7 +275,7 @@ def test_a_reader_that_does_not_keep_up_gets_every_line() -> None:
 
 
 def test_without_the_setting_there_is_nothing(fresh: NginxServer) -> None:
-    """Not even what an earlier start has left."""
+    """Files that an earlier start has left are removed, too."""
     assert fresh.render(OBSERVE_LOG="unix:/run/x.sock").returncode == 0
     assert (fresh.generated / "observe" / "http.conf").exists()
     assert fresh.render().returncode == 0

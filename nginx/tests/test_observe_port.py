@@ -1,4 +1,4 @@
-"""With OBSERVE_LOG: the port of Prometheus and of the last traces, for questions of this machine alone."""
+"""With OBSERVE_LOG: the port of Prometheus and of the last traces, for requests from this machine alone."""
 
 import pytest
 

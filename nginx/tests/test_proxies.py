@@ -17,7 +17,7 @@ CLIENT = "203.0.113.7"
 
 
 def asked(server: NginxServer, source: str, scheme: str, client: str = CLIENT) -> Response:
-    """The response to what a proxy passes on; in front of the client is what that claims itself."""
+    """Return the response to a proxy's request; before the client's address is one that it claims itself."""
     stated = f"198.51.100.9, {client}"
     return server.request("/", source=source, x_forwarded_for=stated, x_forwarded_proto=scheme)
 
@@ -35,7 +35,7 @@ def test_a_trusted_proxy_states_the_client_and_the_scheme(server: NginxServer, s
 
 def test_a_redirect_leads_to_the_proxys_own_port(server: NginxServer) -> None:
     assert asked(server, "127.9.1.1", "http").headers["location"] == "https://localhost/"
-    # Another client says the same, and is not believed.
+    # Another client states the same, and is not trusted.
     response = asked(server, OTHER, "https")
     assert (response.status, response.headers["location"]) == (308, "https://localhost:8443/")
 

@@ -14,7 +14,7 @@ def test_a_reload_under_load_brings_the_new_files_and_loses_no_request(fresh: Ng
     done = threading.Event()
 
     def visit() -> int:
-        """Ask until it is done; return how often."""
+        """Send requests until the reloads are done; return their number."""
         asked = 0
         while not done.is_set():
             response = fresh.request("/", port=fresh.load)
@@ -47,7 +47,7 @@ def test_a_reload_without_a_change_replaces_no_worker(fresh: NginxServer) -> Non
 
 
 def test_four_generations_of_old_workers_keep_their_stage_sockets(fresh: NginxServer) -> None:
-    """An older generation ends."""
+    """A fifth, older generation ends."""
     fresh.start()
     players: list[socket.socket] = []
     for number in range(6):
@@ -72,7 +72,7 @@ def test_four_generations_of_old_workers_keep_their_stage_sockets(fresh: NginxSe
 
 
 def still_connected(player: socket.socket) -> bool:
-    """Whether the stage still echoes."""
+    """Return whether the stage still echoes."""
     player.settimeout(1)
     try:
         player.sendall(b"still here\0")

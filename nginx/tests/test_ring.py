@@ -1,4 +1,4 @@
-"""Several Varnishes: each file has its place on one of them; only the files of a lost one move."""
+"""Several Varnishes: each file has its place on one of them, and only the files of a lost one move."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ class Ring(NginxServer):
         self.origins += varnishes
 
     def places(self, files: list[str] = FILES) -> dict[str, str]:
-        """Which Varnish answers for each file; none fails."""
+        """Return the Varnish that answers for each file; require that no request fails."""
         responses = {file: self.request(file, port=self.load) for file in files}
         assert {each.status for each in responses.values()} == {200}
         return {file: got.text for file, got in responses.items()}
@@ -162,7 +162,7 @@ def test_an_older_nginx_starts_without_a_name_that_is_unknown() -> None:
 
 @pytest.mark.skipif(not FOLLOWS_NAMES, reason="an older nginx knows the names of its last reload")
 def test_names_keep_their_files_when_their_addresses_change(name_server: NameServer) -> None:
-    """varnish-2 is unknown at first, comes, leaves and comes back: the same files each time, no reload."""
+    """varnish-2 is unknown at first, comes, leaves and returns: it gets the same files, without a reload."""
     names = [f"varnish-{number}.test" for number in (1, 2, 3)]
     with Ring([Origin(name) for name in names]) as ring:
         ports = [varnish.port for varnish in ring.varnishes]

@@ -1,4 +1,4 @@
-"""What of nginx's sites needs more than a request and its response (rules.txt)."""
+"""The properties of nginx's sites that a request and its response (rules.txt) cannot show."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_a_space_before_the_colon_hides_no_length(server: NginxServer) -> None:
 
 @pytest.mark.parametrize("host", SITES)
 def test_without_a_fault_there_is_no_note(server: NginxServer, host: str) -> None:
-    """A page that asks for it every two seconds must not fill the logs."""
+    """A page that requests the note every two seconds must not fill the logs."""
     got = server.request("/.nginx/fault", host)
     assert (got.status, got.text) == (204, "")
     server.request(f"/later-at-{host}", host)  # lines wait for a second

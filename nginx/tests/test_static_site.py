@@ -25,7 +25,7 @@ KINDS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def media(server: NginxServer) -> Path:
-    """A media folder with files that may be served, and files that must not."""
+    """Make a media folder with files that may be served, and files that must not be."""
     folder = server.media
     for name in KINDS:
         (folder / name).parent.mkdir(exist_ok=True)
@@ -136,7 +136,7 @@ def test_the_media_folder_may_be_a_link_that_changes(fresh: NginxServer) -> None
 
 
 def test_a_machine_without_the_media_says_so(fresh: NginxServer) -> None:
-    """On one of several machines the sites behind Varnish continue, and ask it for large media too."""
+    """On such a machine, one of several, the other sites get large media from Varnish, too."""
     fresh.settings["MEDIA_FOLDER"] = "off"
     fresh.start()
     for path in ("/", "/media/a.png"):

@@ -25,7 +25,7 @@ def test_the_stage_gets_the_clients_address_and_then_every_byte(server: NginxSer
 
 
 def test_little_is_kept_for_a_client_of_the_stage_that_does_not_read(server: NginxServer) -> None:
-    """Otherwise the backend, which disconnects clients that do not read, would notice minutes later."""
+    """If nginx kept more, the backend, which disconnects such clients, would notice them minutes later."""
     for port in (server.stage, server.load_stage):
         with socket.socket() as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
@@ -41,7 +41,7 @@ def test_little_is_kept_for_a_client_of_the_stage_that_does_not_read(server: Ngi
 
 
 def test_direct_is_bytes_after_the_clients_address(server: NginxServer) -> None:
-    """Whatever the bytes are: nginx neither reads nor adds a header, and does not look at the Host."""
+    """nginx passes on any bytes: it neither reads nor adds a header, and does not look at the Host."""
     sent = b"GET /%61dmin HTTP/1.1\r\nhost: nobody.example\r\nx-real-ip: 192.0.2.66\r\n\r\n"
     with server.connect(server.direct) as connection, connection.makefile("rb") as stream:
         own = connection.getsockname()[1]

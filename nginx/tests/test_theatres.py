@@ -14,7 +14,7 @@ SETTINGS = {"THEATRES": " ".join(NAMES)}
 
 
 def theatres_of(server: NginxServer) -> dict[str, Origin]:
-    """The origins of both theatres: the site's by the theatre's name, the stage's with `-stage`."""
+    """Add the origins of both theatres; return the sites by the theatre's name, the stages with `-stage`."""
     origins = {name: Origin(name, server.sockets / f"{name}.sock") for name in NAMES}
     for name in NAMES:
         origins[f"{name}-stage"] = EchoServer(name, server.sockets / f"{name}-stage.sock")
@@ -28,7 +28,7 @@ def theatres(server: NginxServer) -> dict[str, Origin]:
 
 
 def stage_of(server: NginxServer, port: int, origins: dict[str, Origin]) -> str:
-    """The stage socket that a port of nginx leads to; the client's address must arrive there."""
+    """Return the stage socket to which a port of nginx leads; the client's address must arrive there."""
     before = {name: origin.connections for name, origin in origins.items()}
     with server.connect(port) as connection, connection.makefile("rb") as stream:
         assert stream.readline().startswith(b"PROXY TCP4 127.0.0.1 ")
@@ -116,7 +116,7 @@ def test_the_users_names_that_begin_with_a_theatres_name_are_its_own(fresh: Ngin
         assert fresh.request("/ws", host).status == 421
     assert not fresh.log_lines(r"\[warn\]")
     for host in (*theirs["second"], "third-hall.localhost"):
-        fresh.request_tls(host)  # the certificate has the name
+        fresh.request_tls(host)  # the certificate contains the name
 
 
 def test_host_names_instead_of_sockets_need_not_be_known_at_the_start(

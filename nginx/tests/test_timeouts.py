@@ -17,7 +17,7 @@ from tests.support.wait import wait_until
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NginxServer]:
-    """nginx with short limits. The first text of each pair is the deployed one, which must exist."""
+    """Yield an nginx with short limits. The first text of each pair is deployed, and must exist."""
     with NginxServer() as running:
         for deployed, short in [
             ("client_header_timeout 10s", "client_header_timeout 1s"),
@@ -31,7 +31,7 @@ def server() -> Iterator[NginxServer]:
 
 
 def ended(connection: socket.socket) -> bool:
-    """Whether nginx has closed or reset the connection."""
+    """Return whether nginx has closed or reset the connection."""
     if not select.select([connection], [], [], 0)[0]:
         return False
     try:
@@ -56,7 +56,7 @@ def test_dribbled_headers_are_cut_while_other_clients_are_served(server: NginxSe
         time.sleep(0.05)
     assert all(map(ended, slow))
     assert 0.9 < time.monotonic() - began < 10
-    assert sorted(took)[len(took) // 2] < 0.9  # none waits for them
+    assert sorted(took)[len(took) // 2] < 0.9  # no honest client waits for slow ones
     for connection in slow:
         connection.close()
 

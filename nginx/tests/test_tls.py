@@ -18,7 +18,7 @@ SETTINGS = {
 
 
 def accepted(server: NginxServer, tls: ssl.SSLContext) -> bool:
-    """Whether nginx accepts a client with these limits."""
+    """Return whether nginx accepts a client with these limits."""
     try:
         return server.request_tls(tls=tls).status == 200
     except (ssl.SSLError, ConnectionError):
@@ -31,7 +31,7 @@ def openssl(*arguments: str | Path) -> str:
 
 
 def make_pair(folder: Path, name: str, days: int = 365, subject: str = "theatre.example.org") -> None:
-    """A self-signed pair NAME.pem, NAME.key."""
+    """Make a self-signed pair NAME.pem, NAME.key."""
     openssl(
         *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
         *("-days", str(days), "-subj", f"/CN={subject}", "-addext", f"subjectAltName=DNS:{subject}"),
@@ -115,7 +115,7 @@ def test_a_session_is_resumed_from_the_cache_and_not_from_a_ticket(server: Nginx
 
 
 def test_http_2(server: NginxServer) -> None:
-    """A GET, spelled in frames (RFC 9113) and static table entries (RFC 7541)."""
+    """The GET consists of frames (RFC 9113) and of entries of the static table (RFC 7541)."""
     tls = server.trusting()
     tls.set_alpn_protocols(["h2", "http/1.1"])
     with tls.wrap_socket(server.connect(server.https), server_hostname="localhost") as connection:
@@ -175,7 +175,7 @@ def test_the_users_own_pair(fresh: NginxServer) -> None:
     fresh.settings |= {"TLS_CERTIFICATE": str(own), "TLS_CERTIFICATE_KEY": str(fresh.folder / "own.key")}
     fresh.start()
     response = fresh.request_tls("theatre.example.org", tls=fresh.trusting(own))
-    assert response.status == 421  # trusted, but no site
+    assert response.status == 421  # the certificate is trusted, but no site has the name
     assert not list(fresh.certificates.glob("*.pem"))
 
 

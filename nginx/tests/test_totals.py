@@ -36,7 +36,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
         total = sum(pool.map(ask, range(5)), Counter[tuple[int, int]]())
     assert total == Counter({(200, 1000): 5000})
     copies = sum(len(files) for _, _, files in os.walk(fresh.folder / "micro_cache"))
-    # More than may be in use at a time (`in_progress`), and about as many as compose.yaml assumes.
+    # There are more than may be in use at a time (`in_progress`), and about as many as compose.yaml assumes.
     assert 2400 < copies <= 3100
     # Collisions of two workers (sites/default.conf.template), which must stay rare.
     assert len(fresh.log_lines("could not allocate")) < 50
@@ -124,6 +124,6 @@ def test_each_backend_has_a_total_of_websockets(fresh: NginxServer) -> None:
     with ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(fresh.request, "/ws", source=f"127.0.4.{number + 1}") for number in range(4)]
         assert wait_until(lambda: sum(each.done() for each in asked) == 2)
-        assert fresh.request("/ws", "second.localhost").status == 503  # there is none, but it has places
+        assert fresh.request("/ws", "second.localhost").status == 503  # it is down, but has places
         go.set()
         assert Counter(each.result().status for each in asked) == Counter({200: 2, 429: 2})

@@ -1,4 +1,4 @@
-"""A request's id is a trace-id of the W3C: where it may come from a client, and to whom nginx names it."""
+"""A request's id, a trace-id of the W3C: from whom nginx accepts one, and to whom it passes it on."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.support.wait import wait_until
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GIVEN = f"00-{TRACE}-{SPAN}-01"
 NAMED = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-(0[01])")
-NONE = [  # what the standard calls invalid
+NONE = [  # values that the standard calls invalid
     "",
     TRACE,
     f"00-{TRACE}-{SPAN}",
@@ -29,7 +29,7 @@ NONE = [  # what the standard calls invalid
 
 class Traced(NginxServer):
     def ask(self, traceparent: str, host: str, port: int | None = None) -> tuple[Response, dict[str, str]]:
-        """A request with a trace: the response, and the headers of the request that an upstream got."""
+        """Send a request with a trace; return the response, and the headers that an upstream got."""
         for origin in self.origins:
             origin.forget()
         response = self.request(

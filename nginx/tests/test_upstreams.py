@@ -58,7 +58,7 @@ def test_a_closed_connection_ends_the_request_and_is_logged(
 
 
 def test_a_stuck_varnish_is_noticed_within_two_seconds_and_upstage_asked(server: NginxServer) -> None:
-    """Varnish accepts connections and never answers. A copy of nginx's may have been purged since."""
+    """Varnish accepts connections and never answers. nginx's copy is not used: it may have been purged."""
     server.varnish.respond = lambda _: response("as it was", x_accel_expires=f"@{int(time.time())}")
     assert server.request("/known").text == "as it was"
     server.varnish.delay = 30

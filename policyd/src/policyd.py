@@ -1,7 +1,7 @@
 """policyd: a Flash socket policy daemon, and an example of a small server that survives hostile clients.
 
-In reading order: the log, the server, the policy file, the check, the command line. README.md has a table of
-the answer to each kind of client; `tests/test_table.py` tests it.
+In reading order: the log, the server, the policy file, the check, the command line. A table in README.md
+gives the answer to each kind of client; `tests/test_table.py` tests it.
 """
 
 import argparse
@@ -39,7 +39,7 @@ class Problem(Exception):
 
 @dataclass
 class Log:
-    """JSON lines on standard output. An attack must neither fill the disk nor stop the daemon by them."""
+    """JSON lines on standard output. An attack must not fill the disk, or stop the daemon, through them."""
 
     lines_per_second: int
     counts: Counter[str] = field(default_factory=Counter)
@@ -151,7 +151,7 @@ class Server:
 
 
 def lock(unix: Path) -> None:
-    """Keep others from this path until this process ends, even by a SIGKILL. Raise `Problem`, OSError."""
+    """Keep other daemons from this path until this process ends, even if killed. Raise `Problem`, OSError."""
     file = os.open(f"{unix}.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed, so that the lock lasts
     for _ in range(20):  # 2 s, for another daemon that is ending
         with suppress(BlockingIOError):
@@ -189,7 +189,7 @@ def listen(hosts: list[str], port: int, unix: Path | None) -> list[socket.socket
 
 
 # The policy file. Flash reports no error about a policy that it cannot use: it opens no socket. So such a
-# policy is an error here. Adobe's cross-domain policy specification has the rules for socket policies.
+# policy is an error here. The rules for socket policies are in Adobe's cross-domain policy specification.
 GRANT = "cross-domain-policy/allow-access-from"
 ELEMENTS: dict[str, dict[str, tuple[str, str]]] = {  # with their attributes: a pattern, and its description
     "cross-domain-policy": {},
@@ -289,7 +289,7 @@ async def run(options: argparse.Namespace) -> None:
     files = max(soft, min(options.max_connections + OWN_DESCRIPTORS, hard))
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     room = max(1, files - OWN_DESCRIPTORS)
-    if options.max_connections > room:  # more are better closed immediately than kept waiting
+    if options.max_connections > room:  # close the others immediately, rather than let them wait
         log.event("warning", warning=f"only {room} connections fit into the limit of open files (ulimit -n)")
     caps = min(options.max_connections, room), options.max_per_address
     server = Server(answer, log, options.deadline, *caps)

@@ -24,7 +24,7 @@ Play = Callable[[str, int, float], str]
 
 
 def connect(host: str, port: int, source: str | None = None) -> socket.socket:
-    """A connection that sends each packet immediately, from the loopback address `source` if one is given."""
+    """Return a connection that sends each packet immediately, from the loopback address `source` if given."""
     sock = socket.create_connection((host, port), SLACK, (source, 0) if source else None)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
@@ -50,12 +50,12 @@ def fate(sock: socket.socket, patience: float = SLACK) -> str:
 
 
 def alike(fates: set[str]) -> str:
-    """The common result of a crowd of clients."""
+    """Return the common result of a crowd of clients."""
     return fates.pop() if len(fates) == 1 else f"{len(fates)} fates: {fates}"
 
 
 def sends(*packets: bytes, pause: float = 0.0, deadlines: float = 0.0, half_close: bool = False) -> Play:
-    """Sends the packets, until cut off; waits `pause` seconds and `deadlines` deadlines after each."""
+    """Return a client that sends packets until it is cut off; after each, it waits that long."""
 
     def play(host: str, port: int, deadline: float) -> str:
         with connect(host, port) as sock:
@@ -80,7 +80,7 @@ def connect_and_close(host: str, port: int, deadline: float) -> str:
 
 
 def reset(host: str, port: int, deadline: float) -> str:
-    """Thirty clients that reset the connection: before, in and after the request."""
+    """Reset the connections of thirty clients: before, in and after the request."""
     for data in [b"", REQUEST[:5], REQUEST] * 10:
         with connect(host, port) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -89,7 +89,7 @@ def reset(host: str, port: int, deadline: float) -> str:
 
 
 def silent_crowd(host: str, port: int, deadline: float) -> str:
-    """Silent connections; requests in between find a place, and do not wait for their end."""
+    """Hold silent connections; requests in between must find a place, and not wait for their end."""
     with ExitStack() as stack:
         silent = [stack.enter_context(connect(host, port)) for _ in range(SILENT)]
         for _ in range(10):
@@ -102,7 +102,7 @@ def silent_crowd(host: str, port: int, deadline: float) -> str:
 
 
 def too_many(*sources: str) -> Play:
-    """Silent connections from these loopback addresses in turn: the surplus is closed immediately."""
+    """Return a client with too many silent connections from these addresses: the surplus must be closed."""
 
     def play(host: str, port: int, deadline: float) -> str:
         with ExitStack() as stack:

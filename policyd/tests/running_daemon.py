@@ -37,11 +37,11 @@ class Daemon(subprocess.Popen[bytes]):
         return [event for event in events if event["event"] == name]
 
     def event(self, name: str) -> dict[str, Any]:
-        """The newest event of this name, as soon as there is one."""
+        """Return the newest event of this name, as soon as there is one."""
         return wait_until(lambda: self.events(name))[-1]
 
     def stop(self) -> dict[str, int]:
-        """End it; return the number of connections with each outcome."""
+        """End the daemon; return the number of connections with each outcome."""
         self.terminate()
         assert self.wait(60) == 0
         return {name: count for name, count in self.events("counters")[-1].items() if type(count) is int}

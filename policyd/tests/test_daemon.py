@@ -81,7 +81,7 @@ def test_few_descriptors_lower_the_cap() -> None:
         assert "only 24 connections" in daemon.event("warning")["warning"]
         for _ in range(25):
             stack.enter_context(connect(LOCAL, daemon.port))
-        # Closed immediately, instead of waiting in the backlog until descriptors are free.
+        # The connection is closed immediately, and does not wait until descriptors are free.
         assert daemon.event("connection")["outcome"] == "refused-total"
 
 

@@ -19,7 +19,7 @@ ARTICLE = """<?xml version="1.0"?>
 
 
 def policy(*lines: str) -> bytes:
-    """A policy whose line 1 is the root element and whose line 2 is the first of `lines`."""
+    """Return a policy whose line 1 is the root element and whose line 2 is the first of `lines`."""
     return "\n".join(["<cross-domain-policy>", *lines, "</cross-domain-policy>"]).encode()
 
 
@@ -32,7 +32,7 @@ def test_the_shipped_policy_grants_the_stage_sockets_to_local_names_only() -> No
     grants = [element.attrib for element in ElementTree.parse(SHIPPED).iter("allow-access-from")]
     assert {item["domain"]: item["to-ports"] for item in grants} == {
         "localhost": "7230",
-        "*.localhost": "7230-7246",  # those of sixteen theatres (nginx/scripts/theatres.sh), too
+        "*.localhost": "7230-7246",  # with the ports of sixteen theatres (nginx/scripts/theatres.sh)
         "127.0.0.1": "7230",
     }
 

@@ -18,7 +18,7 @@ PLAYED = [
     for name, play in hostile.CLIENTS[row].items()
 ]
 DEADLINE = 2
-FAR = 60  # the deadline of the daemon that must not wait for it
+FAR = 60  # the deadline of a daemon that must answer long before it
 SECONDS = {
     "the policy": (0, DEADLINE + hostile.SLACK),
     "a close at once": (0, FAR / 2),
@@ -29,7 +29,7 @@ SECONDS = {
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[dict[int, Daemon]]:
-    """A daemon for each deadline."""
+    """Yield a daemon for each deadline."""
     log = ("--log-lines", "60000")
     with Daemon("--deadline", str(DEADLINE), *log) as daemon, Daemon("--deadline", str(FAR), *log) as far:
         yield {DEADLINE: daemon, FAR: far}

@@ -1,4 +1,4 @@
-"""Runs that are kept: what is compared, and when a difference means something."""
+"""Runs that are kept: the figures that are compared, and the differences that count."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from proscenium import runs
 
 
 def report(p50: int, p95: int, requests: int = 20, failed: int = 0, name: str = "/") -> dict[str, Any]:
-    """A round with one row, as Locust writes it."""
+    """Return the report of a round with one row, as Locust writes it."""
     row = {
         "method": "GET",
         "name": name,
@@ -58,15 +58,14 @@ def test_only_rows_of_all_rounds_are_compared() -> None:
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state folder of a stack whose load test writes the report `next.json`, and then ends."""
+    """Return the state folder of a stack whose load test writes the report `next.json` and ends."""
     monkeypatch.setattr(runs, "REPO", tmp_path)
     monkeypatch.setattr(baseline, "RUNS", tmp_path / "runs")
     monkeypatch.setenv("COMPOSE_PROJECT_NAME", "x")
     (tmp_path / "bin").mkdir()
     script = tmp_path / "bin" / "stack"
-    script.write_text(
-        '#!/bin/sh\necho "$USERS" >>users\nmkdir -p .run/x/load\ncp next.json .run/x/load/report.json'
-    )
+    write = "mkdir -p .run/x/load; cp next.json .run/x/load/report.json"
+    script.write_text(f'#!/bin/sh\necho "$USERS" >>users\n{write}\n')
     script.chmod(0o755)
     (tmp_path / "next.json").write_text(json.dumps(report(4, 4)))
     return tmp_path
@@ -87,17 +86,14 @@ def test_a_run_is_repeated_as_it_was(
     (state / "next.json").write_text(json.dumps({"rows": rows}))
     with pytest.raises(RunError, match="nothing can be compared"):
         runs.main("compare", "before")
-    assert sorted(path.name for path in (state / "runs/before").iterdir()) == [
-        *("1.json", "2.json", "3.json", "options.json")
-    ]
+    kept = sorted(path.stem for path in (state / "runs/before").iterdir())
+    assert kept == ["1", "2", "3", "options"]
 
 
 def test_what_cannot_be_compared_is_a_sentence(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs.main("save", "before")
-    for name, said in (
-        ("../x", "lower-case letters"),
-        ("other", "There is no run 'other' .*the kept ones: before"),
-    ):
+    refused = {"../x": "lower-case letters", "other": "There is no run 'other' .*the kept ones: before"}
+    for name, said in refused.items():
         with pytest.raises(RunError, match=said):
             runs.main("compare", name)
     monkeypatch.setenv("TIME", "1m")

@@ -1,4 +1,4 @@
-"""What make soak measures, what counts as growth, and a whole run with a fake stack."""
+"""The measurements of `make soak`, its judgement of growth, and a whole run with a fake stack."""
 
 import json
 from itertools import count

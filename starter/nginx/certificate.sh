@@ -46,7 +46,7 @@ alternative_names() (
     done | sort -u | paste -s -d , -
 )
 
-# make_pair FILE NAMES: writes FILE.pem and FILE.key. It is no certificate authority, so a browser
+# make_pair FILE NAMES: writes FILE.pem and FILE.key. The certificate is no authority, so a browser
 # that accepts it trusts these names and no others. Only its owner can read the key.
 make_pair() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 365 -config - \

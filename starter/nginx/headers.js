@@ -1,6 +1,6 @@
 // Two facts about a request's headers that no nginx directive finds out: the first header that no
-// list of headers.txt has, and one value for those that keep copies apart. (`listed` has the lists
-// by lower-case header name: starting.sh writes it, and nginx reads it once, not for each request.)
+// list of headers.txt names, and one value for the headers that keep copies apart. (`listed` gives
+// the list of each lower-case name: starting.sh writes it, nginx reads it with its configuration.)
 // https://nginx.org/en/docs/njs/reference.html
 
 import crypto from "crypto";

@@ -14,7 +14,7 @@ fi
 mkdir -p /run/tls /run/settings
 cd /run/settings
 
-# Where your application listens. nginx does not read /etc/hosts, which has host.docker.internal.
+# The address of your application. nginx does not read /etc/hosts, which lists host.docker.internal.
 APP=$(echo "$APP" | sed 's|^ *\(http://\)\{0,1\}||; s|[/ ]*$||')
 case $APP in
 localhost:* | 127.*)
@@ -27,7 +27,7 @@ echo "$APP" | grep -Eqx '[0-9A-Za-z._-]+:[0-9]{1,5}' ||
 address=$(awk -v name="${APP%:*}" '$2 == name { print $1; exit }' /etc/hosts)
 echo "resolver $(name_servers /etc/resolv.conf) valid=2s ipv6=off;" >resolver.conf
 
-# Your certificate; one for a trial only where you have not asked for yours.
+# Your certificate, or one for a trial if you have named none.
 if [ "$TLS_FOLDER$TLS_NAME" ]; then
     own_pair "TLS_FOLDER, TLS_NAME" "/certificates/$TLS_NAME/fullchain.pem" \
         "/certificates/$TLS_NAME/privkey.pem"
@@ -58,8 +58,8 @@ on | off) ;;
 *) die "HTTPS_REDIRECT must be on or off, not '$HTTPS_REDIRECT'" ;;
 esac
 
-# The token as a regular expression, because nginx compares plain values without regard to case. If
-# PURGE_TOKEN is empty, no token is valid.
+# The token becomes a regular expression, because nginx compares plain values without regard to
+# case. If PURGE_TOKEN is empty, no token is valid.
 : >purge_token
 if [ "$PURGE_TOKEN" ]; then
     token=$(printf %s "$PURGE_TOKEN" | sed 's|[]\\^$.*+?(){}|[/"]|\\&|g; s|\\\\|&&|g')

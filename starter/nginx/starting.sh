@@ -6,9 +6,9 @@ die() {
     exit 1
 }
 
-# one_nginx FILE: a second nginx, such as that of `docker compose run nginx`, would replace files
-# and sockets of the first. nginx has the lock as its standard input, and the kernel keeps it until
-# nginx has ended, even by a SIGKILL.
+# one_nginx FILE: ends a second start, such as that of `docker compose run nginx`, which would
+# replace files and sockets of the first. The lock is nginx's standard input: the kernel keeps it
+# until nginx has ended, even by a SIGKILL.
 one_nginx() {
     exec <>"$1"
     flock -w 2 0 || die "Another nginx of this stack is running: it holds $1." \
@@ -22,8 +22,8 @@ name_servers() {
         paste -s -d ' ' -
 }
 
-# more_files: a connection is an open file. nginx raises its limit to worker_rlimit_nofile; if the
-# engine allows less, it logs that, and keeps the lower limit.
+# more_files: raises the limit of open files as far as the engine allows, because each connection is
+# one. (If that is less than worker_rlimit_nofile, nginx logs it, and keeps this limit.)
 more_files() {
     # shellcheck disable=SC3045  # dash has these options
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
@@ -35,7 +35,7 @@ ipv6_too() {
     [ -e /proc/net/if_inet6 ]
 }
 
-# listen LISTENER [PARAMETERS]: a directive for IPv4, and one for IPv6.
+# listen LISTENER [PARAMETERS]: prints a directive for IPv4, and one for IPv6.
 listen() {
     # shellcheck disable=SC2086  # several, or none
     set -- "$1" ${2:-}
@@ -62,8 +62,8 @@ each() {
     [ ! "$1" ] || printf "$2\n" $1
 }
 
-# write_headers SOURCE FOLDER APP_HEADERS: turns SOURCE/headers.txt into FOLDER/claims.conf, which
-# has `proxy_set_header`, FOLDER/headers.conf, for `http`, and FOLDER/headers.json, for headers.js.
+# write_headers SOURCE FOLDER APP_HEADERS: turns SOURCE/headers.txt into FOLDER/claims.conf (lines
+# with `proxy_set_header`), FOLDER/headers.conf (for `http`) and FOLDER/headers.json (headers.js).
 write_headers() {
     case $3 in
     *[!0-9A-Za-z\ -]*)

@@ -7,9 +7,9 @@ that purge. That is all:
     return kept(render(request, "plays.html", {"plays": Play.objects.all()}), Play)
     purges(Play, Author)
 
-QuerySet.update() and bulk_create() send no signals: after them, purge(tags(Play, *plays)). A program on the
-machine has VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address and
-PURGE_TOKEN (starter). A purge that fails is in the log.
+QuerySet.update() and bulk_create() send no signals: after them, call purge(tags(Play, *plays)). A program on
+the machine needs VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address
+and PURGE_TOKEN (starter). A purge that fails is in the log.
 """
 
 import http.client
@@ -30,7 +30,7 @@ TOKEN = {"X-Purge-Token": os.environ.get("PURGE_TOKEN", "")}
 
 
 def kept(page: HttpResponse, *shown: Model | type[Model], seconds: int = 60) -> HttpResponse:
-    page.headers["Cache-Control"] = f"max-age=0, s-maxage={seconds}"  # no purge reaches a browser: it asks
+    page.headers["Cache-Control"] = f"max-age=0, s-maxage={seconds}"  # no purge reaches a browser
     page.headers["X-Cache-Tags"] = ",".join(tags(*shown))
     return page
 
@@ -46,14 +46,14 @@ def changed(sender: type[Model], instance: Model, using: str, **_: object) -> No
 
 
 def tags(*shown: Model | type[Model]) -> list[str]:
-    """shop-Play:7, or shop-Play for the model: a comma or a space would end a tag."""
+    """Return shop-Play:7, or shop-Play for the model; a comma or a space would end a tag."""
     names = [each._meta.label + ("" if isinstance(each, type) else f":{each.pk}") for each in shown]
     return [re.sub(r"[^\w:-]", "-", name, flags=re.ASCII) for name in names]
 
 
 def purge(tags: list[str]) -> None:
     try:
-        for first in range(0, len(tags), 100):  # a header has a limit
+        for first in range(0, len(tags), 100):  # a header has a maximum length
             with closing(http.client.HTTPConnection(VARNISH, timeout=2)) as varnish:
                 varnish.request(
                     "PURGE", "/", headers=TOKEN | {"X-Cache-Tags": ",".join(tags[first : first + 100])}

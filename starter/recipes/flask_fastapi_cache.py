@@ -7,8 +7,8 @@ commit purges what it has changed, without a word of yours:
     return templates.TemplateResponse(request, "plays.html", {"plays": plays}, headers=kept(Play))
     response.headers.update(kept(play))  # FastAPI's parameter `response: Response`, if the view returns data
 
-session.execute(update(Play)) names no objects: after it, purge(tags(Play, *plays)). A program on the machine
-has VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address and
+session.execute(update(Play)) names no objects: after it, call purge(tags(Play, *plays)). A program on the
+machine needs VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081 (extras/app), or nginx's address and
 PURGE_TOKEN (starter). A purge that fails is in the log.
 """
 
@@ -32,7 +32,7 @@ def kept(*shown: object, seconds: int = 60) -> dict[str, str]:
 
 
 def tags(*shown: object) -> list[str]:
-    """play:7, or play for the class, by the table: a comma or a space would end a tag."""
+    """Return play:7, or play for the class, by its table; a comma or a space would end a tag."""
     found = []
     for each in shown:
         mapper = inspect(each if isinstance(each, type) else type(each)).base_mapper
@@ -48,13 +48,13 @@ def flushed(session: Session, _: object) -> None:
 
 
 def ended(session: Session, transaction: SessionTransaction) -> None:
-    if transaction.parent is None:  # after a rollback as well: it costs a fetch
+    if transaction.parent is None:  # even after a rollback: that costs a fetch
         purge(list(session.info.pop("changed", ())))
 
 
 def purge(tags: list[str]) -> None:
     try:
-        for first in range(0, len(tags), 100):  # a header has a limit
+        for first in range(0, len(tags), 100):  # a header has a maximum length
             with closing(http.client.HTTPConnection(VARNISH, timeout=2)) as varnish:
                 varnish.request(
                     "PURGE", "/", headers=TOKEN | {"X-Cache-Tags": ",".join(tags[first : first + 100])}

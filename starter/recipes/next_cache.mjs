@@ -6,7 +6,7 @@
 //     await changed("/blog/[slug]", "page")   every page of this route, as revalidatePath() has it
 //     await changed("/", "layout")            all pages
 //
-// A program on the machine has VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081
+// A program on the machine needs VARNISH_PURGE_URL in its environment: http://127.0.0.1:6081
 // (extras/app), or nginx's address and PURGE_TOKEN (starter). A purge that fails is in the log.
 
 import { revalidatePath } from "next/cache";

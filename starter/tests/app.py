@@ -1,4 +1,4 @@
-"""The application behind a proxy that does what proxies often break. `python3 app.py ADDRESS PORT`."""
+"""An application that does what proxies often break: `python3 app.py ADDRESS PORT`."""
 
 import base64
 import hashlib
@@ -11,7 +11,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
-LARGE = random.Random(1).randbytes(20 << 20)  # they do not compress
+LARGE = random.Random(1).randbytes(20 << 20)  # random, so that it does not compress
 STREAMS = {"/sse": "text/event-stream", "/ndjson": "application/x-ndjson", "/parts": "text/html"}
 WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # https://www.rfc-editor.org/rfc/rfc6455#section-1.3
 
@@ -41,7 +41,7 @@ class Application(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def respond(self) -> None:
-        """By the first word of the path, up to a dash or a dot."""
+        """Call the method that the first word of the path names, up to a dash or a dot."""
         url = urlsplit(self.path)
         kind = url.path.split("/")[1].partition("-")[0].partition(".")[0]
         getattr(self, f"respond_{kind or 'page'}")(url.path, dict(parse_qsl(url.query)))
@@ -52,14 +52,14 @@ class Application(BaseHTTPRequestHandler):
         self.reply(json.dumps(sent), Cache_Control="no-store")
 
     def respond_page(self, path: str, query: dict[str, str]) -> None:
-        """A new text each time; after some seconds, if the query says `wait`."""
+        """Send a new text each time, after as many seconds as `wait` in the query says."""
         time.sleep(float(query.get("wait", 0)))
         text = f"page {next(number)}{' ' * 1000}from {socket.gethostname()}:{sys.argv[2]}"
         lifetime = f"max-age={query.get('age', '60')}"
         self.reply(text, Cache_Control=lifetime, X_Cache_Tags="news page", Content_Type="text/html")
 
     def respond_file(self, path: str, query: dict[str, str]) -> None:
-        """A file for all; the cache answers what is conditional."""
+        """Send a file that is the same for all; the cache answers conditional requests."""
         self.reply(
             b"x" * 2000,
             ETag='"tag"',
@@ -95,7 +95,7 @@ class Application(BaseHTTPRequestHandler):
         self.reply("the application's own 503 page", 503, Retry_After="77")
 
     def respond_stream(self, path: str, query: dict[str, str]) -> None:
-        """Five parts in two seconds, without a lifetime. `extended`: extensions of chunks, and a trailer."""
+        """Send five parts in two seconds. `extended`: with extensions of chunks, and a trailer."""
         self.send_response(200)
         self.send_header("Content-Type", STREAMS[path.removeprefix("/stream")])
         self.send_header("Transfer-Encoding", "chunked")
@@ -110,7 +110,7 @@ class Application(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def respond_ws(self, path: str, query: dict[str, str]) -> None:
-        """A WebSocket that sends one short frame back."""
+        """Open a WebSocket that sends one short frame back."""
         key = hashlib.sha1(self.headers["Sec-WebSocket-Key"].encode() + WEBSOCKET).digest()
         self.send_response(101)
         self.send_header("Upgrade", "websocket")

@@ -78,7 +78,7 @@ def ask(
 
 
 def compose(folder: Path, *command: str) -> str:
-    """Run `docker compose` there, without the settings of `make test`; its output."""
+    """Return the output of `docker compose` in a folder, without the settings of `make test`."""
     ours = re.compile("PATH|HOME|DOCKER_.*|.*_IMAGE")
     done = subprocess.run(
         ("docker", "compose", *command),
@@ -95,7 +95,7 @@ def compose(folder: Path, *command: str) -> str:
 
 @contextmanager
 def started(folder: Path, settings: str = "") -> Iterator[None]:
-    """The starter in this folder, which has a copy of it, with these lines in its .env."""
+    """Run the copy of the starter in this folder, with these lines in its .env."""
     with (folder / ".env").open("a") as file:
         file.write(
             f"PUBLIC_NAME=localhost:{HTTP_PORT}\nHTTP_PORT={HTTP_PORT}\nHTTPS_PORT={HTTPS_PORT}\n{settings}"
@@ -108,7 +108,7 @@ def started(folder: Path, settings: str = "") -> Iterator[None]:
 
 
 def copy_with(name: str, folder: Path) -> None:
-    """Copy the starter to a folder, and one of applications/, which is behind it, to its folder `app`."""
+    """Copy the starter to a folder, and an application of applications/ to its folder `app`."""
     shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests"))
     shutil.copytree(STARTER / "tests" / "applications" / name, folder / "app")
     services = (folder / "compose.yaml").read_text()
@@ -129,7 +129,7 @@ def copy_with(name: str, folder: Path) -> None:
 
 
 class App:
-    """app.py as a process of its own."""
+    """Runs app.py as a separate process."""
 
     process: subprocess.Popen[bytes] | None = None
 

@@ -11,7 +11,7 @@ from starter.tests.asking import APP_PORT, STARTER, TOKEN, App, New, started
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The running starter, in front of app.py on this machine."""
+    """Yield app.py, on this machine, behind the running starter."""
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(STARTER, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("tests", "recipes"))
     settings = (folder / ".env").read_text()
@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 @pytest.fixture(autouse=True)
 def app(running: App) -> App:
-    """The application: up before each test."""
+    """Return the application, which is running when a test begins."""
     if running.process is None:
         running.start()
     return running
@@ -34,6 +34,6 @@ def app(running: App) -> App:
 
 @pytest.fixture
 def new() -> New:
-    """Makes an address that no test has asked for before: new("/page") is /page-81b2."""
+    """Return a function that makes addresses for one test: new("/page") is /page-81b2."""
     unique = secrets.token_hex(5)
     return lambda path: f"{path}-{unique}"

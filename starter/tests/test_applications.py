@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda each: each.name)
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Application]:
-    """The running starter in front of it. (In place of the app of conftest.py.)"""
+    """Run the starter in front of an application. (It replaces the app of conftest.py.)"""
     application: Application = request.param
     folder = tmp_path_factory.mktemp("shop")
     copy_with(application.name, folder)

@@ -17,7 +17,7 @@ NETWORK, TOKEN = "", "VARNISH_PURGE_URL=http://nginx:8080\nPURGE_TOKEN=secret\n"
 
 @pytest.fixture(scope="module", autouse=True, params=[NETWORK, TOKEN], ids=["network", "token"])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One container has the three. (In place of the app of conftest.py.)"""
+    """Run all three in one container. (They replace the app of conftest.py.)"""
     folder = tmp_path_factory.mktemp("frameworks")
     copy_with("frameworks", folder)
     for recipe in (folder / "recipes").glob("*_cache.py"):
@@ -28,7 +28,7 @@ def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 
 def copy(path: str) -> Response:
-    """What the second visitor gets."""
+    """Return the page that the second visitor gets; require that it is a copy."""
     ask(path)
     page = ask(path)
     assert page.hit, page.cache

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def one_off(folder: Path, service: str, *words: str, **settings: str) -> str:
-    """What `docker compose run` prints, and how it ends."""
+    """Return the output of `docker compose run`; if it fails, `ENDED:` and the reason."""
     given = [word for name, value in settings.items() for word in ("-e", f"{name}={value}")]
     try:
         return compose(folder, "run", "--rm", "-T", "--no-deps", *given, service, *words)
@@ -71,7 +71,7 @@ def test_other_forms_of_a_setting_work(running: App, setting: str) -> None:
 
 
 def test_health_checks_go_the_way_of_the_requests(running: App) -> None:
-    """To an application that is down, too, which is not their fault; not past a socket that is gone."""
+    """They succeed while the application is down, but fail when a socket on their way is gone."""
 
     def healthy(service: str, *check: str) -> bool:
         try:
@@ -95,7 +95,7 @@ def test_health_checks_go_the_way_of_the_requests(running: App) -> None:
 
 
 def test_only_a_trusted_proxy_says_who_the_client_is(running: App) -> None:
-    """Here those of 127.0.0.0/8, from where nginx asks itself."""
+    """The trusted proxies are those in 127.0.0.0/8, the source of nginx's requests to itself."""
     said = ("X-Forwarded-For: 6.6.6.6, 203.0.113.7", "X-Forwarded-Proto: https")
     headers = [word for header in said for word in ("-H", header)]
     heard = json.loads(
@@ -162,7 +162,7 @@ def test_the_challenge_of_a_certificate_authority_is_answered_from_a_folder(runn
 
 @contextmanager
 def value(folder: Path, name: str, text: str) -> Iterator[None]:
-    """Another value of one setting in the running nginx."""
+    """Give one setting of the running nginx another value."""
     change = f"sed 's|^{name} .*|{name} \"{text}\";|' kept >values && nginx -s reload"
     inside = ("exec", "-T", "nginx", "sh", "-c")
     compose(folder, *inside, f"cd /run/settings && cp values kept && {change}")

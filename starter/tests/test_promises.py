@@ -1,6 +1,6 @@
-"""The promises of ../README.md, in front of an application that does what proxies often break (app.py).
+"""The promises of ../README.md, with an application that does what proxies often break (app.py).
 
-The VTCs here are the tests of default.vcl; these show nginx.conf, and what compose.yaml joins.
+The VTCs here test default.vcl; these tests are for nginx.conf, and for all parts together.
 """
 
 import base64
@@ -72,7 +72,7 @@ def test_without_a_copy_the_503_page_is_sent_until_the_application_is_back(new: 
             assert "One moment, please" in response.text
             assert response.headers["Cache-Control"] == "no-store"
     app.start()
-    time.sleep(1.1)  # for so long a failure is shared
+    time.sleep(1.1)  # for a second, clients share a failure
     assert ask(new("/page")).status == 200
 
 
@@ -112,7 +112,7 @@ WAYS = pytest.mark.parametrize(
 
 @WAYS
 def test_a_client_that_reads_nothing_holds_no_worker(new: New, method: str, accept: str) -> None:
-    """nginx has taken all 20 MB from the application, which a buffer of the kernel does not hold."""
+    """nginx takes all 20 MB from the application, more than the kernel's buffers hold."""
     path = new("/large")
     connection = connect()
     connection.request(method, path, headers={"Accept": accept})

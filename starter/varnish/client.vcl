@@ -1,4 +1,4 @@
-# What a client says about itself, before any rule believes it. VCL has no variables, so one
+# Checks what a client says about itself, before any rule believes it. VCL has no variables, so one
 # subroutine leaves a note to the next in a request header: a client must not bring any.
 
 sub vcl_recv {
@@ -20,7 +20,7 @@ sub vcl_recv {
 }
 
 # Varnish has appended the address of its own client, nginx, to what nginx wrote: the browser's.
-# That is the last but one; what stands before it came from the browser.
+# So the browser's address is the last but one; any before it are the browser's own claim.
 sub keep_one_address {
     set req.http.X-Forwarded-For =
         regsub(req.http.X-Forwarded-For, "^(?:.*,)? *([^, ]+) *,[^,]*$", "\1");

@@ -20,7 +20,7 @@ sub vcl_hit {
 }
 
 sub vcl_miss {
-    # Passed, so that its range and If-None-Match reach the application: a miss leaves them out.
+    # Pass it, so that its range and If-None-Match reach the application: a miss leaves them out.
     if (req.is_hitmiss && req.http.Cookie) {
         return (pass);
     }

@@ -32,7 +32,7 @@ END
     } >"$1"
 }
 
-# as_pattern NAMES: one regular expression; * is any text.
+# as_pattern NAMES: prints one regular expression for the names, in which * is any text.
 as_pattern() {
     echo "$1" | tr -s ' ' '\n' | sed -n 's/[].[]/[&]/g; s/[*]/[^=;\&]*/g; /./p' | paste -s -d '|' -
 }

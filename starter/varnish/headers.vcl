@@ -3,7 +3,7 @@
 # request may be answered by a copy, but a response fetched for it is for its sender alone. It
 # leaves no copy and no mark, and no other request waits for it.
 #
-# Headers by which scripts ask for another form of a page are part of the key: X-Variant has a hash
+# Headers by which scripts ask for another form of a page are part of the key: X-Variant is a hash
 # of their values.
 
 sub vcl_recv {

@@ -2,7 +2,7 @@
 # X-Sendfile), or to assemble a page from parts (ESI). Nothing here obeys, and the response is not
 # kept, because a header of the visitor's request may have caused it: Rack reads X-Accel-Mapping,
 # Symfony Surrogate-Capability. Orders to nginx itself do not arrive here: nginx replaces them by
-# X-Accel-Expires, which says that there was one (../nginx/application.conf).
+# X-Accel-Expires, which says that there was an order (../nginx/application.conf).
 
 sub vcl_backend_response {
     if (beresp.http.X-Accel-Expires || beresp.http.X-Accel-Limit-Rate ||

@@ -51,7 +51,7 @@ sub purge_what_is_asked {
     return (synth(200, "Purged"));
 }
 
-# Words, compared letter by letter: c++ is not cc.
+# Makes a pattern of the tags. They are compared letter by letter: c++ is not cc.
 sub name_the_tags {
     std.collect(req.http.X-Cache-Tags, ",");
     std.collect(req.http.Cache-Tags, ",");
@@ -71,7 +71,7 @@ sub name_the_tags {
     }
 }
 
-# In each spelling (RFC 3986, 6.2.2), and without the arguments that no copy's key has.
+# Names the page in each spelling (RFC 3986, 6.2.2), without the arguments that no key contains.
 sub name_the_page {
     call drop_analytics;
     set req.url = regsuball(req.url, "%2[dD]", "-");
@@ -91,7 +91,7 @@ sub name_the_page {
     }
 }
 
-# One `*`, `+` or `{` at most, and none behind a group: with more of them, a long address that
+# Allows one `*`, `+` or `{` at most, and none behind a group: with more, a long address that
 # any client has asked for would take minutes, and in the end the cache
 # (https://github.com/varnishcache/varnish-cache/issues/4376).
 sub refuse_a_costly_pattern {
@@ -101,7 +101,7 @@ sub refuse_a_costly_pattern {
     }
 }
 
-# What a ban compares. The tags stand between commas: ,news,blog,
+# Notes in the object what a ban compares. The tags stand between commas: ,news,blog,
 sub vcl_backend_response {
     set beresp.http.X-Url = bereq.url;
     if (bereq.url ~ "%") {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Loads the VCL as it is now into the running Varnish: no request is lost, and the copies stay. If
-# it has a mistake, the old one goes on.
+# it has a mistake, the old VCL stays in use.
 set -eu
 cd "$(dirname "$0")"
 . ./files.sh

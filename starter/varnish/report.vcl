@@ -28,7 +28,7 @@ sub vcl_backend_fetch {
 }
 
 sub vcl_deliver {
-    # Appended to what the application, or a cache in it, has said.
+    # Append to what the application, or a cache in it, has said.
     if (resp.http.Cache-Status ~ ".") {
         std.collect(resp.http.Cache-Status);
         set resp.http.Cache-Status = resp.http.Cache-Status + ", ";
@@ -45,7 +45,7 @@ sub vcl_deliver {
             set resp.http.Cache-Status = resp.http.Cache-Status + "; detail=stale";
         }
     }
-    # Removed: these headers are for caches only, or would help an attacker.
+    # Remove headers that are for caches only, or would help an attacker.
     unset resp.http.X-Cache-Tags;
     unset resp.http.Via;
     unset resp.http.X-Varnish;

@@ -19,7 +19,8 @@ flock -w 2 9 || {
 ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"
 copy_files
 
-# The listeners: nginx; its clients with the token; and containers in the network `purge`.
+# The listeners are for nginx, for its clients with the token, and for containers in the network
+# `purge`.
 # shellcheck disable=SC2046  # the words of the file are options
 exec setpriv --reuid 1000 --regid 1000 --clear-groups varnishd -F -n /var/lib/varnish/varnishd \
     -p "vcl_path=$copied" -f "$copied/default.vcl" \

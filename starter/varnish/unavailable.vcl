@@ -11,7 +11,7 @@ sub unavailable {
     set resp.http.X-Accel-Redirect = "/.nginx/unavailable";
 }
 
-# That server could not reach the application: a failure for all waiting clients (stale.vcl).
+# nginx could not reach the application: a failure for all waiting clients (stale.vcl).
 sub vcl_backend_response {
     if (beresp.http.X-Accel-Redirect == "/.nginx/unavailable" && !bereq.uncacheable) {
         return (error(503));

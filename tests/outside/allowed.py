@@ -1,4 +1,4 @@
-"""What outside tools may report here: `allowed.toml` has each finding that is accepted, and why."""
+"""The findings that outside tools may report here: `allowed.toml` lists each of them, and the reason."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The stack that the tests of this folder share: as it is, with the tests' own server as its application."""
+"""The stack that the tests of this folder share; the application behind it is the tests' own server."""
 
 import os
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from tests.support.ports import free_ports
 
 @pytest.fixture(scope="session")
 def origin_port() -> int:
-    """The port of the stack's application, on 127.0.0.1."""
+    """Return the port of the stack's application, on 127.0.0.1."""
     return free_ports(1)[0]
 
 
 @pytest.fixture(scope="session")
 def fronting(origin_port: int) -> Iterator[Stack]:
-    """A running stack in containers, removed after the last test."""
+    """Yield a running stack in containers, which is removed after the last test."""
     if os.environ.get("ENGINE") == "no":
         pytest.skip("no container engine can run here (make test said why)")
     stack = Stack("containers", PROJECT + "-outside")

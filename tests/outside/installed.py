@@ -25,7 +25,7 @@ def install(name: str, lock: Path, command: list[str | Path], folder: Path = REP
 
 
 def python_tools() -> Path:
-    """The folder with the programs of tools.lock, Node.js among them."""
+    """Install the programs of tools.lock, Node.js among them; return their folder."""
     lock, programs = HERE / "tools.lock", PLACE / "python" / "bin"
     install("environment", lock, [sys.executable, "-m", "venv", PLACE / "python"])
     install("python", lock, [programs / "pip", "install", "-q", "--require-hashes", "-r", lock])
@@ -33,7 +33,7 @@ def python_tools() -> Path:
 
 
 def cache_tests() -> Path:
-    """The folder with the tests of HTTP caches (caching/package-lock.json)."""
+    """Install the tests of HTTP caches (caching/package-lock.json); return their folder."""
     packages = HERE / "caching"
     folder = shutil.copytree(packages, PLACE / "caching", dirs_exist_ok=True)
     npm: list[str | Path] = [python_tools() / "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -42,7 +42,7 @@ def cache_tests() -> Path:
 
 
 def h2spec() -> Path:
-    """The program h2spec (h2spec/go.mod), built with the Go of this machine."""
+    """Build the program h2spec (h2spec/go.mod) with the Go of this machine; return its path."""
     if not shutil.which("go"):
         pytest.skip("h2spec is built with Go, which is not installed (apt-get install golang-go)")
     program = PLACE / "h2spec"

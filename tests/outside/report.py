@@ -9,7 +9,7 @@ HEAD = ["| tool | passed | failed, allowed | other |", "|---|--:|--:|--:|"]
 def record(tool: str, passed: int | str, allowed: int, other: int | str = "-") -> None:
     """Write the row of a tool: checks that passed, and failures that `allowed.toml` accepts.
 
-    `other` are tests with neither result: of optional behaviour, or without what they begin with.
+    `other` are tests with neither result: of optional behaviour, or unable to begin.
     """
     REPORT.parent.mkdir(exist_ok=True)
     known = REPORT.read_text().splitlines()[len(HEAD) :] if REPORT.exists() else []

@@ -10,7 +10,7 @@ from tests.outside.allowed import TABLE, compare
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """One accepted finding of the tool `lint`, for any service."""
+    """Return a table with one accepted finding of the tool `lint`, for any service."""
     path = tmp_path / "allowed.toml"
     path.write_text('[[lint]]\nfinding = "no-limit *"\nreason = "There is one."\n')
     return path

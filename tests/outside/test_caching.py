@@ -1,7 +1,7 @@
 """cache-tests, on nginx and Varnish in front of its own server: what RFC 9111 requires of a shared cache.
 
-A cache may be optional in much (RFC 9111, section 3): tests of that, and tests that cannot begin because
-a response was rightly not stored, have no result here.
+Much of a cache's behaviour is optional (RFC 9111, section 3): tests of that, and tests that cannot begin
+because a response was rightly not stored, have no result here.
 """
 
 import json
@@ -26,7 +26,7 @@ def test_as_a_cache(fronting: Stack, origin_port: int) -> None:
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     counts = Counter(outcome for outcome, _ in results.values())
-    assert counts["passed"] > 80, counts  # else the cache has stored nothing
+    assert counts["passed"] > 80, counts  # otherwise the cache has stored nothing
     failed = {name: words for name, (outcome, words) in results.items() if outcome in ("failed", "broken")}
     compare("cache-tests", failed)
     record("cache-tests", counts["passed"], len(failed), len(results) - counts["passed"] - len(failed))

@@ -1,4 +1,4 @@
-"""compose-lint, a linter of Compose files after the OWASP and CIS rules, on the stack with all extras."""
+"""compose-lint, a linter of Compose files by the rules of OWASP and CIS, on the stack with all extras."""
 
 import json
 import os

@@ -26,7 +26,7 @@ def test_frames_and_headers(fronting: Stack, tmp_path: Path) -> None:
     findings = {}
     for case in cases:
         if (failure := case.find("failure")) is not None or (failure := case.find("error")) is not None:
-            # The last line of a failure is what nginx did, those before it what was expected.
+            # The last line of a failure says what nginx did; the lines before it say what was expected.
             did = (failure.text or "no response").strip().splitlines()[-1]
             findings[f"{case.get('package')}: {case.get('classname')}"] = f"nginx: {did}"
     compare("h2spec", findings)

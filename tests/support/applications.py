@@ -20,26 +20,26 @@ PASSWORDS = {"ann": "the curtain rises", "bob": "the curtain falls"}
 
 @dataclass
 class Application:
-    """What visitors and users do with it, at `address`. `files` are found in the first page."""
+    """An application at `address`, and the actions of its users. `files` are those of the first page."""
 
     name: str
     recipe: str
     settings: str  # the file for the lines in the head of the recipe
     pages: tuple[str, ...]
-    link: str  # what the addresses of files look like
+    link: str  # a pattern for the addresses of files
     kept: float  # the least share of visitors' requests that a copy answers
     own: tuple[str, ...] = ()  # pages that differ for each user; a visitor is sent to the sign-in
     files: list[str] = field(default_factory=list)
     address: str = ""
 
     def settings_of(self, recipe: str) -> str:
-        """The lines for the application's settings, which stand in the head of its recipe."""
+        """Return the lines for the application's settings from the head of its recipe."""
         lines = re.findall(r"^#     (.*\n)", recipe.partition("\nsub ")[0], re.M)
         assert lines
         return "".join(lines)
 
     def started_at(self, address: str) -> None:
-        """Wait for its first page there."""
+        """Wait for the application's first page at an address."""
         self.address = address
 
         def page() -> str:
@@ -54,18 +54,18 @@ class Application:
         raise NotImplementedError
 
     def user(self, page: str) -> bool | str:
-        """Whose page it is: the name, where the application writes it, and False for a visitor's."""
+        """Return whose page this is: the user's name (or True), or False for a visitor."""
         raise NotImplementedError
 
     def edit(self, browser: requests.Session, path: str, words: str) -> None:
         raise NotImplementedError
 
     def upload(self, browser: requests.Session) -> None:
-        """MediaWiki takes none, as it is."""
+        """Do nothing: MediaWiki accepts no uploads by default."""
 
 
 def form(page: str, *names: str) -> dict[str, str]:
-    """The hidden fields of a page that have these names."""
+    """Return the hidden fields of a page that have these names."""
     fields = dict(re.findall(r'name="([^"]+)"[^>]*? value="([^"]*)"', page))
     fields |= {name: value for value, name in re.findall(r'value="([^"]*)"[^>]*? name="([^"]+)"', page)}
     return {name: fields[name] for name in names}
@@ -138,7 +138,7 @@ class WordPress(Application):
         return name[1] if name else False
 
     def nonce(self, browser: requests.Session) -> dict[str, str]:
-        """What the editor's scripts send with each request."""
+        """Return the header that the editor's scripts send with each request."""
         return {"X-WP-Nonce": browser.get(f"{self.address}/wp-admin/admin-ajax.php?action=rest-nonce").text}
 
     def edit(self, browser: requests.Session, path: str, words: str) -> None:
@@ -156,14 +156,14 @@ class WordPress(Application):
 
 
 class JupyterLab(Application):
-    """It has one password for all, and nothing for visitors but the sign-in."""
+    """JupyterLab: one password for all users, and only the sign-in page for visitors."""
 
     def sign_in(self, browser: requests.Session, user: str) -> None:
         address = f"{self.address}/login?next=/lab"
         fields = form(browser.get(address).text, "_xsrf") | {"password": PASSWORDS["ann"]}
         done = browser.post(address, fields)
         assert done.url == f"{self.address}/lab"
-        browser.headers["Referer"] = done.url  # it gives no file without
+        browser.headers["Referer"] = done.url  # without it, JupyterLab sends no file
 
     def user(self, page: str) -> bool | str:
         return 'name="password"' not in page
@@ -224,7 +224,7 @@ ALL = [WIKI, SHOP, BLOG, LAB]
 
 
 def visitor(number: int) -> requests.Session:
-    """A browser with the cookies of a new visitor; every third has come from a campaign."""
+    """Return a browser with a new visitor's cookies; every third visitor comes from a campaign."""
     browser = requests.Session()
     browser.cookies.update({"_ga": f"GA1.1.{number}.1", "_gid": f"GA1.2.{number}", "cookieconsent": "yes"})
     if number % 3 == 0:
@@ -233,7 +233,7 @@ def visitor(number: int) -> requests.Session:
 
 
 def visitors_get_copies(app: Application) -> None:
-    """Twelve, each with cookies of its own, after the first."""
+    """Require that twelve visitors with different cookies get copies after the first visitor."""
     responses = []
     for number in range(13):
         browser = visitor(number)
@@ -246,7 +246,7 @@ def visitors_get_copies(app: Application) -> None:
 
 
 def pages_are_not_mixed(app: Application) -> None:
-    """520 requests of two and two, in turns."""
+    """Require that two users and two visitors, who take turns, get their own pages in 520 requests."""
     browsers = [requests.Session(), visitor(101), requests.Session(), visitor(102)]
     users: list[bool | str] = ["ann", False, "bob", False]
     for browser, user in zip(browsers, users, strict=True):
@@ -262,7 +262,7 @@ def pages_are_not_mixed(app: Application) -> None:
 
 
 def an_edit_is_shown(app: Application) -> None:
-    """The application purges it; or it keeps none, and its reader has signed in."""
+    """Require that a reader sees an edit: the page is purged, or was never kept."""
     kept = len(app.pages) > 1
     path = app.pages[1] if kept else app.own[-1]
     reader, editor = visitor(201), requests.Session()

@@ -1,4 +1,4 @@
-"""A Git checkout of the files that are here now: what a user would clone."""
+"""A Git checkout of the present files, like a user's clone."""
 
 import shutil
 import subprocess

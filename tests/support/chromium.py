@@ -27,14 +27,14 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+    """Yield a headless Chromium."""
     with chromium() as browser:
         yield browser
 
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """Console errors and uncaught exceptions of the pages that `listen` was given."""
+    """Return a list for the console errors and uncaught exceptions of pages (`listen`)."""
     return []
 
 

@@ -8,14 +8,14 @@ from tests.support.origin import Origin, response
 
 
 class Collector(Origin):
-    """`everywhere`: containers reach it, too."""
+    """The collector. `everywhere`: containers reach it, too."""
 
     def __init__(self, everywhere: bool = False) -> None:
         super().__init__("collector", host="0.0.0.0" if everywhere else "127.0.0.1")
         self.respond = lambda _: response(b"", content_type="application/x-protobuf")
 
     def spans(self, trace: str = "") -> list[tuple[str, Any]]:
-        """The spans of a trace, or all, by their beginnings: each with the name of its service."""
+        """Return the spans of a trace, or all, by their beginnings, each with the name of its service."""
         found = []
         for request in self.requests:
             assert request.target == "/v1/traces"

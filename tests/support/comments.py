@@ -1,4 +1,4 @@
-"""The comments of the starter's files: other words in them must change nothing."""
+"""Changes the comments of the starter's files, to show that no program reads them."""
 
 import re
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ COMMENT = re.compile(r"(^|(?<=\s))#(?=\s|$).*$", flags=re.M)
 
 
 def rendered(folder: Path) -> dict[str, str]:
-    """The files in this folder, without their comments."""
+    """Return the files in this folder, without their comments."""
     texts = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
     return {name: re.sub(r"\s+\n", "\n", COMMENT.sub("", text)) for name, text in texts.items()}
 
 
 def reworded(server: Service) -> Iterator[str]:
-    """Let it run from a copy, and change each word of all comments of the starter there; their lines."""
+    """Let a service run from a copy, and change each word of the starter's comments there; yield them."""
     server.copy_scripts()
     starter = server.folder / "starter"
     for file in [*starter.glob("*/*.*"), starter / "compose.yaml"]:

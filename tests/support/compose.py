@@ -1,4 +1,4 @@
-"""Compose's merger of compose.yaml and the files of extras/."""
+"""Merges compose.yaml and the files of extras/, as Compose does."""
 
 import json
 from functools import cache
@@ -16,7 +16,7 @@ MACHINES = {"MACHINE": "127.0.0.1", "FIRST_MACHINE": "127.0.0.1", "OTHER_MACHINE
 
 @cache
 def theatre_files() -> tuple[str, ...]:
-    """The Compose files that `make up THEATRES="second third"` writes."""
+    """Return the Compose files that `make up THEATRES="second third"` writes."""
     folder = Path(mkdtemp())
     template = (REPO / "extras" / "theatres" / "theatre.yaml").read_text()
     for port, name in enumerate(("second", "third"), start=7231):
@@ -26,7 +26,7 @@ def theatre_files() -> tuple[str, ...]:
 
 
 def merged(environment: dict[str, str], *files: str) -> dict[str, Any]:
-    """Return Compose's merger of these files, without the .env of this checkout."""
+    """Return the result of merging these files, without the .env of this checkout."""
     options = ("--env-file=/dev/null", *(f"--file={file}" for file in files))
     command = ("docker", "compose", *options, "config", "--format", "json")
     return json.loads(check(*command, env=environment | MACHINES))  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ Address = tuple[str, int] | Path  # a TCP address, or the path of a Unix socket
 class Response:
     """A response as received; header names in lower case, repeated ones joined by a comma.
 
-    `fields` has the header fields one by one, as they came. Status 0: the server closed the connection
+    `fields` lists the header fields one by one, as they came. Status 0: the server closed the connection
     without a response.
     """
 
@@ -39,7 +39,7 @@ def connect(address: Address, timeout: float = 60, source: str = "") -> socket.s
 
 
 def receive(connection: socket.socket, method: str = "GET") -> Response:
-    """Read one response; one with status 0 if the server closes instead."""
+    """Read one response; its status is 0 if the server closes the connection instead."""
     response = http.client.HTTPResponse(connection, method=method)
     try:
         response.begin()
@@ -60,7 +60,7 @@ def exchange(address: Address, message: bytes, method: str = "GET", source: str 
 def message(
     path: str, host: str = "localhost", method: str = "GET", body: bytes = b"", **headers: str
 ) -> bytes:
-    """A request; `if_none_match="x"` becomes `if-none-match: x`, and a body brings its Content-Length."""
+    """Return a request; `if_none_match="x"` becomes `if-none-match: x`, a body gets a Content-Length."""
     fields = {"host": host, **{name.replace("_", "-"): value for name, value in headers.items()}}
     if body:
         fields["content-length"] = str(len(body))
@@ -77,5 +77,5 @@ def request(
     source: str = "",
     **headers: str,
 ) -> Response:
-    """One request over a separate connection."""
+    """Send one request over a separate connection; return the response."""
     return exchange(address, message(path, host, method, body, **headers), method, source)

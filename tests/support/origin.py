@@ -23,7 +23,7 @@ class Request:
 
 
 def response(body: bytes | str = b"", status: str = "200 OK", **headers: str) -> bytes:
-    """A response with Content-Length; `cache_status="x"` becomes `cache-status: x`."""
+    """Return a response with Content-Length; `cache_status="x"` becomes `cache-status: x`."""
     content = body.encode() if isinstance(body, str) else body
     fields = {"date": formatdate(usegmt=True), "content-length": str(len(content)), **headers}
     head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in fields.items())
@@ -33,9 +33,9 @@ def response(body: bytes | str = b"", status: str = "200 OK", **headers: str) ->
 class Origin:
     """An HTTP server in threads; serves until `close`.
 
-    `respond` makes the bytes of each response, after `delay` seconds; without one the body is the
-    origin's name. `requests` holds the requests, those for `quiet` paths (a probe's) left out. `behave` takes
-    each connection instead, for another protocol.
+    `respond` makes the bytes of each response, after `delay` seconds; without it the body is the origin's
+    name. `requests` holds the requests, except those for `quiet` paths (a probe's). `behave`, for another
+    protocol, takes each connection instead.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Origin:
 
     @property
     def address(self) -> str:
-        """As configuration files write it: `unix:/path` or `127.0.0.1:port`."""
+        """The address as configuration files write it: `unix:/path` or `127.0.0.1:port`."""
         return f"unix:{self.path}" if self.path else f"127.0.0.1:{self.port}"
 
     @property
@@ -71,7 +71,7 @@ class Origin:
         return [request.target for request in self.requests]
 
     def listen(self) -> None:
-        """Open the socket, also again after `close`: a new one at the same address."""
+        """Open the socket; after `close`, open a new one at the same address."""
         if self.path is None:
             self._listener = socket.create_server((self.host, self.port), backlog=512)
             self.port = self._listener.getsockname()[1]
@@ -106,7 +106,7 @@ class Origin:
                 self.connections += 1
                 if connection.family == socket.AF_INET:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                # A small send buffer: `sent` is to mean that the client has read the response.
+                # With a small send buffer, `sent` means that the client has read nearly all of a response.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
                 self._open.add(connection)
                 threading.Thread(target=self._run, args=[connection, self.connections], daemon=True).start()
@@ -120,7 +120,7 @@ class Origin:
         self._open.discard(connection)
 
     def serve(self, connection: socket.socket, number: int) -> None:
-        """Requests and responses, until the client or the protocol ends the connection."""
+        """Read requests and respond, until the client or the protocol ends the connection."""
         stream = connection.makefile("rb")
         while line := stream.readline().decode("latin-1"):
             method, target, version = line.split()
@@ -143,7 +143,7 @@ class Origin:
                 return
 
     def upgraded(self, connection: socket.socket, request: Request) -> None:
-        """The rest of a connection whose request asked for an upgrade: an echo in capitals."""
+        """Echo in capitals the rest of a connection whose request asked for an upgrade."""
         while data := connection.recv(4096):
             connection.sendall(data.upper())
 
@@ -152,6 +152,6 @@ class EchoServer(Origin):
     """A server that does not speak HTTP: it sends back all bytes in capitals, a PROXY header included."""
 
     def serve(self, connection: socket.socket, number: int) -> None:
-        """Echo."""
+        """Echo in capitals."""
         while data := connection.recv(4096):
             connection.sendall(data.upper())

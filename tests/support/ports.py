@@ -11,13 +11,13 @@ LOWEST = 10_000
 
 
 def _highest() -> int:
-    """The end of our range: where the kernel's ports for clients begin, unless that leaves us too few."""
+    """Return the end of our range: the kernel's first port for clients, unless that leaves us too few."""
     ephemeral = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     return ephemeral if ephemeral >= 2 * LOWEST else 60_000
 
 
 def _own_ports() -> Iterator[int]:
-    """Every port of this process's blocks, once.
+    """Yield every port of this process's blocks, once.
 
     A block is claimed by binding an abstract Unix socket: its name belongs to the same network namespace as
     the ports, one process at a time can have it, and the kernel frees it when that process ends.
@@ -44,7 +44,7 @@ def _is_free(port: int, address: str) -> bool:
 
 
 def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
-    """That many TCP ports without a listener.
+    """Return that many TCP ports without a listener.
 
     None of them has been drawn before by this process, or by another one that still runs. Raise RuntimeError
     if there are too few.
@@ -56,7 +56,7 @@ def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
 
 
 def free_port_range(count: int) -> tuple[int, int]:
-    """The first and the last of that many free TCP ports in a row on 127.0.0.1."""
+    """Return the first and the last of that many free TCP ports in a row on 127.0.0.1."""
     ports = free_ports(count)
     while ports[-1] - ports[0] >= count:  # another program has one between them
         ports = [*ports[1:], *free_ports(1)]

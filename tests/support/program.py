@@ -13,7 +13,7 @@ from tests.support.checks import REPO, ran
 from tests.support.origin import Origin
 from tests.support.wait import wait_until
 
-# As in native mode. Debian keeps nginx and varnishd in /usr/sbin.
+# The path of native mode. Debian keeps nginx and varnishd in /usr/sbin.
 PATH = f"{Path(__file__).parents[2] / 'native' / 'bin'}:{os.environ['PATH']}:/usr/sbin"
 
 
@@ -35,7 +35,7 @@ class Program:
 
     def __init__(self, command: Sequence[str | Path], environment: Mapping[str, str], log: Path) -> None:
         self.log = log
-        log.unlink(missing_ok=True)  # of the process before
+        log.unlink(missing_ok=True)  # the log of the process before
         with log.open("ab") as output:  # nginx opens /dev/stdout again: appending keeps all lines
             self.process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
@@ -83,7 +83,7 @@ class Service:
             shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("tests"))
 
     def environment(self, **settings: str) -> dict[str, str]:
-        """The environment of the scripts."""
+        """Return the environment of the scripts, with further settings."""
         return {"PATH": PATH, **self.settings, **settings}
 
     def run(self, *command: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:

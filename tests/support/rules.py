@@ -32,7 +32,7 @@ FIELD = re.compile(r"([\w-]+)(:| ~| !~) ?(.*)")
 
 @dataclass
 class Proxy:
-    """The server under test: its listeners and the servers behind it by name, and what outcomes look like."""
+    """The server under test: its listeners and origins by name, and a pattern for each outcome."""
 
     listeners: Mapping[str, http.Address]
     origins: Mapping[str, Origin]
@@ -41,7 +41,7 @@ class Proxy:
 
 @dataclass
 class Seen:
-    """What one side got: the head, and the body as text."""
+    """A message that one side got: the head, and the body as text."""
 
     line: str
     headers: Mapping[str, str]
@@ -49,7 +49,7 @@ class Seen:
 
 
 def rules(path: Path) -> list[object]:
-    """The rules of a file, as parameters (rule, rows) of a test."""
+    """Return the rules of a file, as parameters (rule, rows) of a test."""
     paragraphs = path.read_text().strip().split("\n\n")
     found = [rule for text in paragraphs if text[0] == "#" for rule in _repeated(text)]
     return [pytest.param(*rule, id=rule[0][:70]) for rule in found]
@@ -69,12 +69,12 @@ def _repeated(paragraph: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def words(column: str) -> list[str]:
-    """The words of a column; `-` is none."""
+    """Return the words of a column; `-` means none."""
     return [word.strip() for word in re.split(r" {2,}", column) if word.strip() not in ("", "-")]
 
 
 def check(row: str, proxy: Proxy) -> None:
-    """Make the row's request, and look at both sides."""
+    """Make the row's request, and check both sides."""
     columns = [*map(words, re.split(r"(?:^| +)\|(?: +|$)", row))]
     assert len(columns) in (2, 4), f"a row has two or four columns: {row}"
     request, wanted = columns[0], columns[-1]
@@ -131,7 +131,7 @@ def _ask(request: list[str], proxy: Proxy) -> http.Response:
 
 
 def _made(said: list[str]) -> bytes:
-    """The bytes of a response; without other words a 200 with an x."""
+    """Return the bytes of a response; by default it is a 200 with the body x."""
     status, fields, body = "200", "", "x"
     for word in said:
         if word.isdigit():
@@ -152,7 +152,7 @@ def _made(said: list[str]) -> bytes:
 
 
 def _holds(word: str, seen: Seen, outcomes: Mapping[str, str]) -> bool:
-    """Whether what was seen is as this word says."""
+    """Return whether a message is as a word says."""
     status = seen.headers.get("cache-status", "")
     if word in outcomes:
         return bool(re.fullmatch(outcomes[word], status))

@@ -24,7 +24,7 @@ class StageClient:
         self.socket.sendall(b"".join(frame + b"\0" for frame in frames))
 
     def receive_frame(self) -> bytes:
-        """The next frame; raises TimeoutError after `timeout` seconds of silence."""
+        """Return the next frame. Raise TimeoutError after `timeout` seconds of silence."""
         while b"\0" not in self._received:
             data = self.socket.recv(65536)
             if not data:
@@ -42,25 +42,25 @@ class StageClient:
         self.send_frames(urlencode({**fields, "mode": mode}).encode())
 
     def receive(self) -> dict[str, str]:
-        """The fields of the next frame."""
+        """Return the fields of the next frame."""
         return dict(parse_qsl(self.receive_frame().decode(), keep_blank_values=True))
 
     def until(self, mode: str) -> list[dict[str, str]]:
-        """All frames up to the next one of that mode, which is the last."""
+        """Return all frames up to the next one of that mode, which is the last."""
         frames = [self.receive()]
         while frames[-1]["mode"] != mode:
             frames.append(self.receive())
         return frames
 
     def frames_until(self, ending: bytes) -> list[bytes]:
-        """All frames up to the first that ends like this."""
+        """Return all frames up to the first one that ends like this."""
         frames = [self.receive_frame()]
         while not frames[-1].endswith(ending):
             frames.append(self.receive_frame())
         return frames
 
     def join(self, key: str = "undefined", stage: str = "demo") -> list[dict[str, str]]:
-        """Join a stage, as audience or with a player's key; the frames from SET to CONFIRM_LOADED."""
+        """Join a stage, as audience or with a player's key; return the frames up to CONFIRM_LOADED."""
         frames = self.until("SET")
         self.send("IDENT", MD5=key)
         self.send("JOIN", stage_ID=stage)
@@ -70,7 +70,7 @@ class StageClient:
 
 
 class WebStageClient(StageClient):
-    """The same over the WebSocket: a text message is a frame without its NUL."""
+    """A StageClient over the WebSocket: a text message is a frame without its NUL."""
 
     def __init__(self, port: int, host: str = "localhost", timeout: float = 60) -> None:
         self.websocket = websocket.create_connection(
@@ -86,7 +86,7 @@ class WebStageClient(StageClient):
             self.websocket.send(frame.decode())
 
     def receive_frame(self) -> bytes:
-        """The next text message."""
+        """Return the next text message."""
         message = self.websocket.recv()
         if not message:
             raise EOFError("the server closed the connection")

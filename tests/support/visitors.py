@@ -1,4 +1,4 @@
-"""Visitors of every kind, a few requests a second each, and what went wrong for them."""
+"""Visitors of every kind, each with a few requests a second, and the problems that they met."""
 
 import hashlib
 import threading
@@ -15,7 +15,7 @@ from tests.support.http import connect
 from tests.support.stage_client import WebStageClient
 
 EVERY = 0.25  # seconds between two requests of a kind
-PATIENCE = 10.0  # seconds: after that a visitor goes away
+PATIENCE = 10.0  # seconds until a visitor gives up
 STAGE = "demo"
 ERRORS = (OSError, EOFError, AssertionError, websocket.WebSocketException)  # requests' errors are OSErrors
 
@@ -31,17 +31,15 @@ class Visit:
 
 
 class Visitors:
-    """They come until this is closed. One of them is a player, who talks, draws and moves an avatar."""
+    """Visitors who come until this is closed. One is a player, who talks, draws and moves an avatar."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self.visits: list[Visit] = []
-        self.said: list[
-            tuple[float, str]
-        ] = []  # what all have seen of the player's words and lines, and when
+        self.said: list[tuple[float, str]] = []  # the player's words and lines that all have seen, and when
         self.places: list[
             str
-        ] = []  # the last that all have seen of the avatar, and one that perhaps they have
+        ] = []  # the avatar's last place that all have seen, and one that they may have seen
         self.signed_out = False  # whether the player had to sign in again
         self._cookie = self._sign_in()
         self._closed = threading.Event()
@@ -74,7 +72,7 @@ class Visitors:
             thread.join(PATIENCE + 5)
 
     def failed(self, since: float = 0) -> list[Visit]:
-        """The visits that went wrong, of those that ended after a time."""
+        """Return the visits that ended after a time and went wrong."""
         return [visit for visit in list(self.visits) if visit.problem and visit.ended > since]
 
     def _repeat(self, kind: str, visit: Callable[[], None]) -> None:
@@ -137,7 +135,7 @@ class Visitors:
         client.send("TEXT", msg=words)
         client.send("DRAW_LINE", x=x, y=y)
         client.send("MOVE", X=str(1 + self._number % 300), Y="50")
-        frames = client.until("AV_POS")  # it comes last
+        frames = client.until("AV_POS")  # the last frame of this action
         assert place_in(frames[-1]) == place, "another place"
         drawn = line_in({"x": x, "y": y})
         assert words in str(frames), "not said"
@@ -151,7 +149,7 @@ class Visitors:
         return {"Cookie": response.headers["Set-Cookie"].split(";")[0]}
 
     def _key(self) -> str:
-        """A key for the player's socket, for which the player must still be signed in."""
+        """Return a key for the player's socket; the player must still be signed in."""
         response = self._stack.get("/admin/id", headers=self._cookie)
         assert response.status_code == 200, response.status_code
         told = dict(parse_qsl(response.text))
@@ -163,17 +161,17 @@ class Visitors:
 
 
 def place_in(frame: dict[str, str]) -> str:
-    """Where an AV_POS puts an avatar."""
+    """Return the place where an AV_POS puts an avatar."""
     return f"{frame['X']}, {frame['Y']}"
 
 
 def line_in(frame: dict[str, str]) -> str:
-    """Where a DRAW_LINE goes; with an end, so that it is no part of another one."""
+    """Return the end point of a DRAW_LINE as text; its semicolon keeps it from being a part of another."""
     return f"to {frame.get('x')}, {frame.get('y')};"
 
 
 def seen_by_a_newcomer(stack: Stack) -> tuple[str, str]:
-    """What was said and drawn on the stage, in one text, and where the avatar is, as newcomers find them."""
+    """Return the chat and the drawing as newcomers find them, in one text, and the avatar's place."""
     client = stack.stage_client()
     try:
         frames = client.join(stage=STAGE)

@@ -161,7 +161,7 @@ def backup(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def restore(settings: Settings, options: argparse.Namespace) -> int:
-    """Restore or check the archive; print its content and the folders of replaced data, or remove these."""
+    """Restore or check the archive on standard input, or remove the folders of replaced data."""
     import sqlite3
 
     from upstage.backup import restore as restoring

@@ -20,7 +20,7 @@ ROUTINE = re.compile(r"UploadListener starting on \d+|\(TCP Port \d+ Closed\)")
 
 
 def write_to_stdout(line: bytes) -> None:
-    """Write to standard output, or drop the line if that would block: a full pipe stops nothing."""
+    """Write to standard output, or drop the line if that would block: a full pipe must not stop a server."""
     try:
         if select.select([], [1], [], 0)[1]:
             os.write(1, line)
@@ -41,8 +41,8 @@ def datagrams(path: Path) -> Callable[[bytes], None]:
 
 
 def start_logging(traces: Path | None = None) -> None:
-    """Write all events, Python's warnings included, to standard output from now on; send the events that
-    belong to a trace to the socket `traces`, too.
+    """Write all events, Python's warnings included, to standard output from now on; also send the events
+    that belong to a trace to the socket `traces`.
     """
     observers = [observer(write_to_stdout)]
     if traces:
@@ -53,7 +53,7 @@ def start_logging(traces: Path | None = None) -> None:
 def observer(write: Callable[[bytes], None], only: str = "") -> ILogObserver:
     """Return an observer that writes `{"time", "level", "event", ...fields}`.
 
-    If `only` is set, it writes only marked events.
+    If `only` is set, it writes only events in which that key is true.
     """
 
     @implementer(ILogObserver)

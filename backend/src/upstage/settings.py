@@ -21,7 +21,7 @@ class Endpoint:
     """A listening address in Twisted's notation, such as `haproxy:tcp:7230:backlog=1024`."""
 
     description: str
-    proxied: bool  # each connection begins with a PROXY protocol header
+    proxied: bool  # whether each connection begins with a PROXY protocol header
     port: int
     interface: str  # empty: all interfaces
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# images.sh [FILE]: builds or chooses the images of the stack, and saves them into FILE, with the one that containerd needs
+# images.sh [FILE]: builds or chooses the images of the stack, and saves them into FILE, with the image that containerd needs
 # for every pod; without FILE, loads the two that are built here into the cluster that `kind` has made. Which nginx and
 # Varnish were chosen is in .run/kubernetes/images.env, for the overlay of the test.
 file=${1:-}

@@ -38,7 +38,7 @@ build() (
     go mod init node 2>"$log"
     go mod download -json "k8s.io/kubernetes@$kubernetes" >module 2>>"$log" ||
         skip "Go's module proxy does not answer, or Go is too old ($log)."
-    # Its parts are folders of its repository, which its module has not; they are modules, too, with v0 for v1.
+    # Kubernetes' parts are folders of its repository that its module omits; each is a module of its own, with v0 for v1.
     mapfile -t parts < <(sed -n 's|^\t\(.*\) => \./staging/.*|\1|p' "$(sed -n 's/.*"GoMod": "\(.*\)".*/\1/p' module)")
     for part in "${parts[@]}"; do go mod edit "-replace=$part=$part@v0${kubernetes#v1}"; done
     go mod edit -go=1.24.0 "-require=k8s.io/kubernetes@$kubernetes"

@@ -1,4 +1,4 @@
-"""Runs the exporter: `python -m exporter`, in the image of the backend, which has the libraries.
+"""Runs the exporter: `python -m exporter`, in the image of the backend, which contains the libraries.
 
 `COMPOSE_PROJECT_NAME`: the stack. `SERVICES`: the services whose CPU time and memory are exported, separated
 by spaces. `OTLP`: a collector for traces, or empty; `OTLP_HEADERS`: the headers that it requires;

@@ -20,8 +20,8 @@ LINE = re.compile(
     rb" (\d{1,9}\.\d{3}) (\d{1,15}) ([0-9a-f]{32})"
     rb"|(\d{1,5} \d{3}))"
 )
-# Where a line begins: nginx sends several lines as one datagram if this process has not kept up. (No URL in a
-# line has a space.)
+# The beginning of a line: nginx sends several lines as one datagram if this process has not kept up. (No URL
+# in a line contains a space.)
 BEGINNING = re.compile(rb"(?=<190>\w{3} [ \d]\d [\d:]{8} (?:nginx|trace): )")
 # A row is one combination of labels. nginx makes a few hundred; the limit is for other senders.
 MAX_ROWS = 2000

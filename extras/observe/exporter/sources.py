@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 
 class Sources(Collector):
-    """Source -> the function that reads it; an exception means that the source is down, or part of it."""
+    """Reads each source by its function; an exception means that the source, or a part of it, is down."""
 
     def __init__(self, sources: Mapping[str, Callable[[], Iterable[Metric]]]) -> None:
         self._sources = sources

@@ -5,7 +5,7 @@ import { Refused, SOURCES, ask, latest, lines, slowest } from "./prometheus.js";
 import { UNITS, clock, element, link } from "./words.js";
 
 const SERIES = 8; // colours (--series-0 ...) and dashes before they repeat
-const DASHES = [[], [10, 4], [3, 3]]; // of lines: the same as the borders in dashboard.css
+const DASHES = [[], [10, 4], [3, 3]]; // dashes of lines: the same as the borders in dashboard.css
 const STATES = { green: "good", orange: "watch", red: "bad", blue: "" }; // the word beside each colour of a threshold
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
@@ -79,7 +79,7 @@ export class Stat extends Panel {
 
 export class Chart extends Panel {
   makeParts() {
-    this.body = element("div", { className: "chart", ariaHidden: "true" }); // the legend has the values as text
+    this.body = element("div", { className: "chart", ariaHidden: "true" }); // the legend gives the values as text
     this.legend = element("ul", { className: "legend" });
     this.slowest = element("p", { className: "slowest" });
     this.stacked = this.defaults.custom?.stacking?.mode === "normal";

@@ -1,4 +1,4 @@
-"""The dashboards: they use only what the page can draw, and have all that a reader needs."""
+"""The dashboards: they use only what the page can draw, and contain all that a reader needs."""
 
 import json
 import re
@@ -21,7 +21,7 @@ PANELS = [
 ]
 every_panel = pytest.mark.parametrize("panel", PANELS)
 
-# What the page can draw. A dictionary stands for an object with these keys ("?": optional) and no others; a
+# Everything that the page can draw. A dictionary means an object with these keys alone ("?": optional); a
 # list stands for several objects of one kind.
 DASHBOARD: Json = {
     **dict.fromkeys(("uid", "title", "tags", "schemaVersion", "editable", "refresh"), ...),

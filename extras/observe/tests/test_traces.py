@@ -153,7 +153,7 @@ def test_what_is_no_line_is_dropped(made: Made, text: bytes) -> None:
 
 
 def test_what_varnish_refuses_is_a_trace_too(made: Made) -> None:
-    """No subroutine of the VCL runs for it."""
+    """No subroutine of the VCL runs for such a request."""
     made.nginx(status=400, url="/\udcff", answered="varnish:refused")
     made.traces.varnish([line for line in VARNISH.splitlines()[:-5] if "VCL_call" not in line])
     [trace] = made.complete()

@@ -8,7 +8,7 @@ const FRAMES = 1000;
 function frame(int $milliseconds, int $bytes): string
 {
     $data = "\x22" . random_bytes($bytes - 11 - 1 - 4); // an inter frame, Sorenson H.263
-    $head = "\x09" . substr(pack('N', strlen($data)), 1); // video, and how much of it
+    $head = "\x09" . substr(pack('N', strlen($data)), 1); // video, and its length
     $time = substr(pack('N', $milliseconds), 1) . "\0";
     return $head . $time . "\0\0\0" . $data . pack('N', 11 + strlen($data));
 }

@@ -7,7 +7,7 @@
 #   machine.sh front     nginx in front of that Apache
 set -eu
 
-# Written here, so that the films in the page cache count as this machine's memory.
+# The films are written here, so that those in the page cache count as this machine's memory.
 for number in $(seq 600); do
     film=/srv/video/$number.flv
     if [ ! -e "$film" ]; then

@@ -26,8 +26,8 @@ TIMEOUT = 30.0  # seconds without any progress
 DRAIN = 0.5  # seconds between two reads from the connections that are not watched
 BUFFER = 1 << 18  # bytes read at once
 JOINED = b"mode=JOINED\0"  # the end of a reply to JOIN
-# Each line of `say` has one "@", which the stage sends as %40. No other frame that a quiet stage sends
-# (JOINED, HEARTBEAT) has a MARK, and a single byte cannot be split between two reads.
+# Each line of `say` contains one "@", which the stage sends as %40. No other frame that a quiet stage sends
+# (JOINED, HEARTBEAT) contains a MARK, and a single byte cannot be split between two reads.
 SPOKEN, MARK = b"@", b"%"
 
 

@@ -21,7 +21,7 @@ class Store(Protocol):
     """One worker's access to a store. Every method may raise the library's errors."""
 
     def add(self, key: bytes, value: bytes) -> None:
-        """Keep one more value under this key. Neither has a tab or a line feed."""
+        """Keep one more value under this key. Neither contains a tab or a line feed."""
 
     def take(self, key: bytes) -> bytes | None:
         """Remove one value of this key and return it; return None if there is none."""

@@ -52,7 +52,7 @@ def name_of(value: bytes) -> str:
 
 
 class Notes:
-    """A worker's notes: each line has a word and its subject, and is written immediately."""
+    """A worker's notes: each line contains a word and its subject, and is written immediately."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.open("a", buffering=1, errors="replace")

@@ -7,7 +7,7 @@ except those that the driver itself returns. `generator_cpu_percent` is the CPU 
 thread; a driver that cannot measure it leaves it out. `generator_was_the_limit` is 1 if the servers carry at
 least the primary metric, because the generator was the bottleneck.
 
-This file has the functions that several drivers need.
+This file contains the functions that several drivers need.
 """
 
 import json

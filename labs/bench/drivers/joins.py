@@ -1,8 +1,8 @@
 """Many clients join a stage at the same instant, while others talk on it.
 
 clients/joins.py is the client; its docstring explains the settings `stage`, `joins`, `speakers`,
-`lines_per_second` and `seconds`. The backend is restarted first: then it has no earlier joins, and has the
-drawing that the lab has put into its database.
+`lines_per_second` and `seconds`. The backend is restarted first: so it has seen no earlier joins, and has
+loaded the drawing that the lab has put into its database.
 """
 
 from collections.abc import Mapping

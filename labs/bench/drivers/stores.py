@@ -2,7 +2,7 @@
 
 clients/stores.py runs in the generator's container and reports the metrics; a failing store gives a figure,
 too. Settings: those of the store, as in labs/stores/lab.toml; `workers`, "processes" or "threads"; `writers`,
-how many of them; `runs`, each with new files.
+their number; `runs`, each with new files.
 """
 
 from functools import partial

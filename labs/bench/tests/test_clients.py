@@ -304,7 +304,7 @@ def crowd(origin: Origin, clients: int) -> dict[str, Any]:
 
 
 def test_a_crowd_connects_before_the_first_request_is_answered(origin: Origin) -> None:
-    """The server answers no client until all have connected: one after another, they would wait forever."""
+    """The server answers no client until all have connected; clients that took turns would wait forever."""
     all_clients = threading.Barrier(40)
 
     def respond(request: Request) -> bytes:

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs
 
 RECORDS = int(os.environ["OPENDATA_RECORDS"])
 PAGE_BYTES = 9_231  # the length of the front page that ab reported in the article
-FORM_BYTES = 1_000  # more than any form of the portal has
+FORM_BYTES = 1_000  # more than any form of the portal sends
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 ORDERS = {"newest": "year DESC, id DESC", "largest": "bytes DESC"}
 FILES = {file.name: file.read_bytes() for file in sorted(Path(__file__).with_name("gen").iterdir())}
@@ -146,7 +146,7 @@ def results(words: str, order: str) -> bytes:
 
 
 def facet(words: str) -> bytes:
-    """Return the number of such records of each kind."""
+    """Return the number of records with these words in their title, by kind, as JSON."""
     query = "SELECT kind, count(*) FROM record WHERE title LIKE ? GROUP BY kind"
     return json.dumps(dict(rows(query, f"%{words}%"))).encode()
 

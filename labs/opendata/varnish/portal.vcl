@@ -1,4 +1,4 @@
-# The article's configuration: the default one, and the rules that the stack has from the article, varnish/opendata.vcl.
+# The article's configuration: the default one, and the article's rules, which the stack keeps in varnish/opendata.vcl.
 vcl 4.1;
 
 include "./default.vcl";

@@ -22,7 +22,7 @@ const OUTCOMES = {
 };
 const NUMBER = "http://number.example/";
 const [port, url, host] = process.argv.slice(2);
-console.log = console.error; // their messages
+console.log = console.error; // for the tests' messages
 
 const handlers = { config: handleConfig, state: handleState, test: handleTest };
 const origin = http

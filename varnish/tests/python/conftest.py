@@ -1,4 +1,4 @@
-"""The version of Varnish that is tested, and a running one for the tests that need more than a VTC."""
+"""The version of Varnish that is tested, and a running Varnish for tests that need more than a VTC."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[VarnishServer]:
-    """A running Varnish for the tests of one module; a backend that answers late is not sick."""
+    """Yield a running Varnish for the tests of one module; a backend that answers late is not sick."""
     with VarnishServer() as running:
         running.start()
         running.cli("backend.set_health", "*", "healthy")
@@ -29,14 +29,14 @@ def server() -> Iterator[VarnishServer]:
 
 @pytest.fixture
 def fresh() -> Iterator[VarnishServer]:
-    """A Varnish of the test's own, not started yet."""
+    """Yield a Varnish for one test, not started yet."""
     with VarnishServer() as server:
         yield server
 
 
 @pytest.fixture
 def app(fresh: VarnishServer) -> Backend:
-    """Another backend than that of the default host."""
+    """Return a second backend, beside that of the default host."""
     app = Backend("app")
     fresh.origins.append(app)
     return app
@@ -44,6 +44,6 @@ def app(fresh: VarnishServer) -> Backend:
 
 @pytest.fixture(autouse=True)
 def forget(request: pytest.FixtureRequest) -> None:
-    """Forget what the module's backend was asked in the previous test."""
+    """Forget the requests that the module's backend received in the previous test."""
     if "server" in request.fixturenames:
         request.getfixturevalue("server").backend.forget()

@@ -1,4 +1,4 @@
-"""The seam: backends over Unix sockets and TCP, and the theatres."""
+"""The addresses: backends over Unix sockets and TCP, and the theatres."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

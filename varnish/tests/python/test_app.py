@@ -19,7 +19,7 @@ from varnish.tests.python.varnish_server import Backend, VarnishServer
 
 @pytest.fixture
 def site(fresh: VarnishServer, app: Backend) -> VarnishServer:
-    """A Varnish, not started yet, with the site."""
+    """Return a Varnish with the site, not started yet."""
     fresh.settings |= {
         "APP": f"http://{app.address}",
         "APP_RULES": str(fresh.folder / "my rules.vcl"),
@@ -59,7 +59,7 @@ def test_an_application_that_hangs_leaves_connections_and_threads(site: VarnishS
 def test_the_application_purges_its_own_copies_and_none_of_upstage(
     site: VarnishServer, app: Backend, listener: str
 ) -> None:
-    """A client of nginx's listeners may not."""
+    """A client of nginx's listeners may not purge."""
     purge: Address = site.folder / "purge.sock" if listener == "socket" else ("127.0.0.1", free_ports(1)[0])
     named = purge if isinstance(purge, Path) else "{}:{}".format(*purge)
     site.settings["VARNISH_LISTEN_APP_PURGE"] = str(named)
@@ -68,7 +68,7 @@ def test_the_application_purges_its_own_copies_and_none_of_upstage(
     site.start()
 
     def asked() -> list[str]:
-        """Who is asked for a page."""
+        """Return the backends that are asked for a page."""
         for origin in (app, site.backend):
             origin.forget()
             origin.cache_control = "max-age=60"

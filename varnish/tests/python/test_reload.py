@@ -17,7 +17,7 @@ VERSION = re.compile(r"^(?!discarded).*\b((?:classic|app|default)_\d\S*)", flags
 
 @pytest.fixture
 def server() -> Iterator[VarnishServer]:
-    """A running Varnish with a copy of the VCL, which the test may change."""
+    """Yield a running Varnish with a copy of the VCL, which the test may change."""
     with VarnishServer() as server:
         server.copy_scripts()
         server.start()
@@ -25,7 +25,7 @@ def server() -> Iterator[VarnishServer]:
 
 
 def versions(server: VarnishServer) -> set[str]:
-    """The names of the loaded VCLs."""
+    """Return the names of the loaded VCLs."""
     return set(VERSION.findall(server.cli("vcl.list")))
 
 
@@ -39,7 +39,7 @@ def append(server: VarnishServer, file: str, text: str) -> int:
 
 @contextmanager
 def crowd(server: VarnishServer) -> Iterator[None]:
-    """Four clients that keep sending requests, more than 20 each; none goes wrong."""
+    """Run four clients that keep sending requests, more than 20 each; require that none fails."""
     over = threading.Event()
 
     def visit(number: int) -> None:
@@ -79,7 +79,7 @@ def test_a_new_version_is_loaded_under_load_and_the_cache_stays_full(server: Var
 
 
 def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer) -> None:
-    """The mistake is in the VCL compiled first, in the other one, or in a file of both."""
+    """The mistake is in the VCL that is compiled first, in the second one, or in a file of both."""
     before = versions(server)
     with crowd(server):
         for file in ("classic.vcl", "default.vcl", "media.vcl"):
@@ -93,7 +93,7 @@ def test_a_broken_file_is_rejected_with_its_name_and_line(server: VarnishServer)
 
 
 def test_a_full_disk_is_named(server: VarnishServer) -> None:
-    """varnishd's compiler only says that it failed."""
+    """varnishd's compiler says only that it has failed."""
     df = server.folder / "bin" / "df"
     df.parent.mkdir()
     df.write_text("#!/bin/sh\necho Filesystem\necho tmpfs 131072 131068 4 100% /var/lib/varnish\n")

@@ -93,7 +93,7 @@ def test_a_crowd_is_one_request_to_the_backend(server: VarnishServer) -> None:
 
 
 def test_a_second_start_ends_and_changes_nothing(server: VarnishServer) -> None:
-    """As in a second container: with the first one's volumes, and ports of its own."""
+    """The second start is like that of another container with the same volumes, and other ports."""
     ports = dict.fromkeys(("VARNISH_LISTEN", "VARNISH_LISTEN_PURGE", "VARNISH_LISTEN_CLI"), "127.0.0.1:0")
 
     def files() -> dict[Path, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""starter/tests/rules.txt: each rule of the starter and its recipes, on a Varnish with its options."""
+"""starter/tests/rules.txt: each rule of the starter and its recipes, on a Varnish as in the starter."""
 
 import subprocess
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class StarterVarnish(Service):
         self.origins = [self.app]
         [self.network, self.port] = free_ports(2)
         (self.folder / "backend.vcl").write_text(f'backend app {{ .path = "{self.app.path}"; }}')
-        parameters = ("varnishd", "-x", "parameter")  # an older Varnish has not all of them
+        parameters = ("varnishd", "-x", "parameter")  # an older Varnish does not know all of them
         known = subprocess.check_output(parameters, env=self.environment(PATH=PATH), text=True).split()
         options = [line.split() for line in (self.scripts / "options").read_text().splitlines()]
         command = ["varnishd", "-F", "-j", "none", "-n", str(self.folder / "varnishd"), "-f", "default.vcl"]

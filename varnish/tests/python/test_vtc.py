@@ -21,7 +21,7 @@ OWN = sorted((VARNISH.parent / SITE).glob("*.vtc"))  # for rules.vcl, if the use
 
 @pytest.fixture(scope="module")
 def quick_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PATH with a varnishd that compiles quickly, and as the user who started it.
+    """Return a PATH with a varnishd that compiles quickly, and as the user who started it.
 
     By default varnishd gives up root, and then cannot read a checkout in a folder that only root may enter.
     """
@@ -34,7 +34,7 @@ def quick_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The checkout under a path without spaces, which varnishtest does not quote."""
+    """Return a link to the checkout without spaces in its path, which varnishtest does not quote."""
     link = tmp_path_factory.mktemp("link") / "checkout"
     link.symlink_to(VARNISH.parent)
     return link
@@ -45,7 +45,7 @@ def run(vtc: Path, path: str) -> None:
     assert program, "varnishtest is missing, and no rule is proven without it: sudo apt-get install varnish"
     done = subprocess.run(
         [program, "-t", "60", vtc],
-        cwd="/",  # which is in a command of varnishtest, not quoted
+        cwd="/",  # a path that varnishtest uses in a command without quotes
         env={"PATH": path},
         text=True,
         errors="replace",

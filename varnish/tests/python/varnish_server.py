@@ -70,7 +70,7 @@ class VarnishServer(Service):
         self.run_start(lambda: self.request("/.varnish/health").status == 200, "-j", "none", "-p", QUICK)
 
     def answers(self) -> bool:
-        """Whether a process listens on the port."""
+        """Return whether a process listens on the port."""
         with socket.socket() as client:
             return client.connect_ex(("127.0.0.1", self.port)) == 0
 
@@ -82,7 +82,7 @@ class VarnishServer(Service):
         address: Address | None = None,
         **headers: str,
     ) -> Response:
-        """One request over TCP, or over the Unix socket with `address=server.socket`."""
+        """Send one request over TCP, or over the Unix socket with `address=server.socket`."""
         return request(address or ("127.0.0.1", self.port), path, host, method, b"", "", **headers)
 
     def cli(self, *command: str) -> str:
@@ -91,6 +91,6 @@ class VarnishServer(Service):
         return subprocess.check_output(["varnishadm", *address, *command], env=self.environment(), text=True)
 
     def counter(self, name: str) -> int:
-        """One of varnishd's counters."""
+        """Return the value of one of varnishd's counters."""
         command = ["varnishstat", "-n", str(self.workdir), "-1", "-f", name]
         return int(subprocess.check_output(command, env=self.environment(), text=True).split()[1])

@@ -2,7 +2,7 @@
 
     manifest.json       version, schema and time of the data; size, SHA-256 and date of each other member
     data/upstage.db     the database
-    data/...            those of SMALL_FILES that exist
+    data/...            the files in SMALL_FILES that exist
     media/...           the media
 
 Recordings of spoken lines are left out, because they live for 90 seconds.
@@ -33,7 +33,7 @@ SMALL_FILES = (PASSWORD_FILE, "lessons.json")  # in the data folder, beside the 
 DATA = {f"data/{name}" for name in (FILE, *SMALL_FILES)}
 # No part of a path begins with a dot: this rules out `..`, and names that are never served.
 MEDIUM = re.compile(r"media(/[^./\0][^/\0]*)+")
-MAX_MANIFEST = 16_000_000  # bytes: some 80,000 members
+MAX_MANIFEST = 16_000_000  # bytes: enough for some 80,000 members
 MAX_HEADER = 65_536  # bytes between the content of one member and that of the next
 CHUNK = 65_536  # bytes
 
@@ -47,7 +47,7 @@ class Member(NamedTuple):
 
     size: int  # bytes
     sha256: str  # hexadecimal
-    date: int  # of its last change, in ns since 1970: so a restored medium keeps its validators
+    date: int  # of the last change, in ns since 1970; a restored medium keeps it, and so its validators
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Manifest:
 
     made: str  # ISO 8601, UTC
     version: str  # of the release that wrote the archive
-    schema: int  # of the database: the number of MIGRATIONS that it has
+    schema: int  # the number of MIGRATIONS that have run on the database
     members: dict[str, Member]
 
     @property
@@ -82,7 +82,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(text: bytes) -> Manifest:
-    """Check every value; raise ArchiveError."""
+    """Return the manifest, every value of it checked; raise ArchiveError."""
     try:
         table = json.loads(text)
         if table["format"] != FORMAT:
@@ -128,7 +128,7 @@ def _count(number: Any) -> int:
 
 
 class _Metered:
-    """The archive's bytes; only `left` more of them may be read.
+    """Reads the archive's bytes, but only `left` more of them.
 
     Without a limit, a header that claims gigabytes would be read into memory.
     """
@@ -146,7 +146,7 @@ class _Metered:
 
 
 class Reader:
-    """Reads an archive from a stream, which may be a pipe. Every method raises ArchiveError."""
+    """Reads an archive from a stream, which may be a pipe. Every method may raise ArchiveError."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._metered = _Metered(gzip.GzipFile(fileobj=stream, mode="rb"))  # type: ignore[arg-type]
@@ -173,7 +173,7 @@ class Reader:
     def __iter__(self) -> Iterator[tuple[str, Iterator[bytes]]]:
         """Yield each member's name and content; read the content before the next member.
 
-        The content is checked when its last byte has been read, the list after the last member.
+        Each content is checked when its last byte has been read; missing members are noticed at the end.
         """
         missing = dict(self.manifest.members)
         while True:
@@ -209,7 +209,7 @@ def open_tar(stream: _Metered) -> tarfile.TarFile:
 
 
 def is_plain(info: tarfile.TarInfo) -> bool:
-    """Return whether a member is a file, and no link, device, folder or sparse file."""
+    """Return whether a member is a plain file: not a link, device, folder or sparse file."""
     return info.type == tarfile.REGTYPE and not info.issparse()
 
 

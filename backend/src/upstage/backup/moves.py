@@ -27,7 +27,7 @@ def settled(data: Path) -> Iterator[None]:
 
 
 def settle(data: Path) -> None:
-    """When a server starts, undo the moves that a killed process has begun; wait for no backup."""
+    """Undo the moves that a killed process has begun; if there are none, do not wait for a running backup."""
     if is_half_moved(data):
         with settled(data):
             pass
@@ -45,7 +45,7 @@ def move_all(data: Path, moves: Moves) -> None:
     """
     moves = [(source, target) for source, target in moves if source.exists()]
     write_private(data / JOURNAL, json.dumps([(str(source), str(target)) for source, target in moves]))
-    os.sync()  # the files that will be moved into place are on the disk
+    os.sync()  # the files to be moved into place must be on the disk first
     try:
         for source, target in moves:
             target.parent.mkdir(mode=0o700, exist_ok=True)

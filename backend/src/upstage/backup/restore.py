@@ -94,7 +94,7 @@ def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
 
 
 def dated_name() -> str:
-    """Return a name for the folders of the data that are replaced now."""
+    """Return a name with the present time, for the folders that keep replaced data."""
     return f"replaced-{datetime.now(UTC):%Y%m%d-%H%M%S}"
 
 

@@ -98,7 +98,7 @@ def describe(path: Path) -> Member:
 
 
 def schema_of(database: Path) -> int:
-    """Return the number of MIGRATIONS that a database has."""
+    """Return the number of MIGRATIONS that have run on a database."""
     with closing(sqlite3.connect(database)) as sql:
         [schema] = sql.execute("PRAGMA user_version").fetchone()
     return int(schema)

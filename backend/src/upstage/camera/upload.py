@@ -19,7 +19,7 @@ def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
     """Sign in and upload pictures, one for each item yielded; raise OSError, EOFError or ftplib.Error."""
     host, _, port = server.rpartition(":")
     name, _, password = account.read_text("utf-8").strip().partition(":")
-    with ftplib.FTP(timeout=TIMEOUT) as client:  # noqa: S321  # what webcams of 2011 speak
+    with ftplib.FTP(timeout=TIMEOUT) as client:  # noqa: S321  # the protocol of webcams in 2011
         client.connect(host, int(port))
         client.login(name, password)
         while True:
@@ -29,7 +29,7 @@ def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
 
 
 def run(server: str, account: Path, stamp: Path) -> None:
-    """Upload forever. Log each change: connected, or the reason for the failure."""
+    """Upload forever. Log each change: that pictures arrive again, or the reason why they do not."""
     said = ""
     stamp.unlink(missing_ok=True)  # left by an earlier run
 

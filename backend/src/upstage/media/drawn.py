@@ -1,4 +1,4 @@
-"""How much a browser draws for an SVG file: <use>, patterns, masks and markers repeat elements.
+"""Counts the elements that a browser draws for an SVG file: <use>, patterns, masks and markers repeat some.
 
 https://www.w3.org/TR/SVG2/struct.html#UseElement
 """
@@ -18,7 +18,7 @@ PROPERTIES = {
     **dict.fromkeys(["mask", "clip-path", "filter"], ONCE),
     **dict.fromkeys(["fill", "stroke", "marker-start", "marker-end"], PAINT),
 }
-VERTICES = 5  # of a shape without points
+VERTICES = 5  # the number that is assumed for a shape without points
 CONTEXT = ""  # the ID for the paint that a marker takes from its line, which may be any of the file's paints
 _REFERENCE = re.compile(r"(?:(?:^|[;{])\s*([\w-]+)\s*:\s*)?url\([\s\"']*#([^\"')\s]+)", re.I)
 _POINTS = re.compile(r"[a-z]|\d+\.?\d*|\.\d+", re.I)
@@ -50,7 +50,7 @@ class Drawn:
         self._elements: list[_Element] = []
         self._open: list[int] = []  # elements that have begun and not ended
         self._by_id: dict[str, int] = {}  # the first element with each ID, as in browsers
-        self._styled: defaultdict[str, set[Reference]] = defaultdict(set)  # by class; "": for any element
+        self._styled: defaultdict[str, set[Reference]] = defaultdict(set)  # by class; "" means any element
         self._paints: set[str] = set()  # IDs of paints and markers
         self._all_inherit = False  # whether an element may inherit even a mask
 

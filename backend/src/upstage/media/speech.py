@@ -1,7 +1,7 @@
 """Speech: a spoken line becomes `/speech/utter-N.mp3`.
 
 The URL is sent before the file exists: WAVE follows the text immediately, and requests for the URL wait (see
-`web.speech`). The times are UpStage's. The limits are new: one recording per core, and a bounded queue.
+`web.speech`). The times are UpStage's; the limits are not: one recording per core, and a bounded queue.
 """
 
 import os
@@ -45,10 +45,10 @@ class Utterance:
 
 
 class Speaker(Service):
-    """Records the lines of all stages of a server. Without its two programs it logs that once and is off."""
+    """Records the lines of all stages. If a program is missing, it logs this once and records nothing."""
 
     def __init__(self, folder: Path, reactor: Any, cores: int = 0, path: str | None = None) -> None:
-        """Keep files in `folder`. `cores`: recordings at once, 0: one per core it may use; `path`: $PATH."""
+        """Keep files in `folder`. `cores`: recordings at once; 0: one per core. `path` replaces $PATH."""
         self._folder = folder
         self._reactor = reactor
         self._cores = cores or len(os.sched_getaffinity(0))
@@ -73,7 +73,7 @@ class Speaker(Service):
         return sum(len(utterance.waiting) for utterance in self._kept.values())
 
     def startService(self) -> None:
-        """Remove files of an earlier run."""
+        """Remove the files of an earlier run; warn if a program is missing."""
         for path in self._folder.glob("utter-*"):
             path.unlink()
         if self._missing:

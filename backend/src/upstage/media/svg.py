@@ -67,7 +67,7 @@ def check(path: Path) -> None:
     drawn = Drawn(MAX_DRAWN)
     deadline = time.thread_time() + MAX_SECONDS
     try:
-        # forbid_dtd: no entity that expands, or that includes a file of the server.
+        # forbid_dtd rules out entities, which could expand without bounds or include a file of the server.
         for event, element in iterparse(_Pieces(data), events=("start", "end"), forbid_dtd=True):
             if time.thread_time() > deadline:
                 raise BadSvg("This drawing is too complicated.")
@@ -121,7 +121,7 @@ def _check_element(tag: str, attributes: dict[str, str], text: str) -> None:
 
 
 def _check_style(text: str) -> None:
-    """Reject all that would load a file: url() to another file, @import, and escapes that hide them.
+    """Reject whatever would load a file: url() to another file, @import, and escapes that hide them.
 
     It also rejects var() and path(), which could hide an element's references and points from `drawn`.
     """

@@ -109,7 +109,7 @@ class Recording:
 
 
 class _Program(ProcessProtocol):
-    """One of the two programs."""
+    """One of the two programs: reports its errors and its end to the recording."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -2,7 +2,7 @@
 
 A write to a Twisted transport never blocks and never fails: data that the client does not read stays in
 the server's memory. So each connection measures how far its client is behind and cuts it off at a limit. It
-also notices dead clients, and those that hold a place without using it. `input` handles the input.
+also notices dead clients, and clients that hold a place without using it. `input` handles the input.
 """
 
 import time
@@ -25,12 +25,12 @@ from upstage.stage.wire import encode
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent immediately
-# Of the rest, at most PIECES pieces (stage/layers.py) go out every REST seconds for all clients, 200 MB/s:
-# the proxies in front have to copy every piece, too, and on few cores that delays the chat.
+# Of the rest, at most PIECES pieces (stage/layers.py) go out every REST seconds, 200 MB/s for all clients
+# together: the proxies in front also have to copy every piece, and on few cores that delays the chat.
 PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds in which a client must join, or complete a frame that it has begun
 SWEEP = 2.0  # seconds between two checks for clients that take longer
-MAX_LINES = 100  # of the log about clients that were cut off, per sweep; one more line counts the rest
+MAX_LINES = 100  # log lines about cut-off clients for each sweep; one more line counts the rest
 
 log = Logger()
 
@@ -53,7 +53,7 @@ class Client(Enum):
     """The client's state, as far as the server can tell."""
 
     READS = auto()
-    PINGED = auto()  # and has sent nothing since the ping
+    PINGED = auto()  # has been pinged, and has sent nothing since
     BEHIND = auto()  # does not read what it is sent
     STUCK = auto()  # has not read for a whole heartbeat
     GONE = auto()
@@ -87,7 +87,7 @@ class Connections:
         self.max_unread = max_unread
         self.addresses = Addresses(clock, max_per_address, together=max_together)
         self.all: set[Connection] = set()
-        self._lines = 0  # of the log about clients that were cut off, since the last sweep
+        self._lines = 0  # log lines about clients that were cut off since the last sweep
         self._others: Counter[str] = Counter()  # clients that were cut off without a line, by reason
 
     def beat(self) -> None:
@@ -108,7 +108,7 @@ class Connections:
             self._checks.add(partial(connection.check_progress, now))
 
     def log_cut(self, reason: str, fields: dict[str, object]) -> None:
-        """Log a client that was cut off, if not too many: thousands of lines at once would delay the chat."""
+        """Log that a client was cut off; beyond MAX_LINES only count: so logging cannot delay the chat."""
         if self._lines < MAX_LINES:
             self._lines += 1
             log.info("cut off", fields={"reason": reason, **fields})
@@ -116,7 +116,7 @@ class Connections:
             self._others[reason] += 1
 
     async def close(self, patience: float) -> None:
-        """Close all; after `patience` seconds cut off the clients that still have not read everything."""
+        """Close all connections; after `patience` seconds cut off clients that have not read everything."""
         for connection in list(self.all):
             connection.close()
         deadline = self.reactor.seconds() + patience
@@ -127,7 +127,7 @@ class Connections:
 
 
 class Connection:
-    """One client; it is its transport's producer, to notice when the client falls behind.
+    """One client's connection: the producer of its transport, to notice when the client falls behind.
 
     `incoming` splits the input into frames, `write` sends encoded frames (NUL included), `close` closes the
     connection in the transport's own way, `peer` returns the client's address once data have come, `ping`
@@ -183,7 +183,7 @@ class Connection:
 
     @property
     def unread(self) -> int:
-        """Bytes for the client since it fell behind, without the reply to its JOIN; 0 if it is not behind."""
+        """The bytes sent since the client fell behind, without replies to a JOIN; 0 if it is not behind."""
         return self._unread
 
     def received(self, data: bytes) -> None:
@@ -335,7 +335,7 @@ class Connection:
             self._transport.abortConnection()
 
     def lost(self) -> None:
-        """One side has closed the connection: free its place."""
+        """Free the connection's place, because one side has closed it."""
         self._end()
         self._connections.all.discard(self)
         self._stages.disconnect(self._member)
@@ -351,7 +351,7 @@ class Connection:
     # The transport calls these methods of its producer (twisted.internet.interfaces.IPushProducer).
 
     def pauseProducing(self) -> None:
-        """The client is behind: read nothing from it until it has caught up.
+        """Read nothing from the client, which is behind, until it has caught up.
 
         Otherwise it could request replies (INFO, a WebSocket ping) without ever reading one.
         """
@@ -370,4 +370,4 @@ class Connection:
             self._go_on()
 
     def stopProducing(self) -> None:
-        """The transport is gone; `lost` follows."""
+        """Do nothing: the transport is gone, and `lost` is called next."""

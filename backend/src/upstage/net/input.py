@@ -1,4 +1,4 @@
-"""A client's input: split into frames, paid for with tokens (see `stage.limits`), a few frames at a time.
+"""Handles a client's input: frames, paid for with tokens (see `stage.limits`), a few of them at a time.
 
 While frames or debts are left, the server does not read from the client: TCP makes the client wait, and
 waiting costs the server neither time nor memory.

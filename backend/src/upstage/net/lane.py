@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 WAITING = 100  # requests of all clients; each waits in two of Varnish's threads
-PATIENCE = 0.8  # seconds; Varnish sends such a request once more, and nginx waits for two
+PATIENCE = 0.8  # seconds; Varnish then asks once more, and nginx waits for 2 s, long enough for both
 
 
 @dataclass(eq=False)
@@ -29,7 +29,7 @@ class Lane:
         self._reactor = reactor
         self._places = places
         self._taken = 0
-        self._queues: dict[str, deque[Waiting]] = {}  # no queue is empty; the first is the next
+        self._queues: dict[str, deque[Waiting]] = {}  # no queue is empty; the first has the next turn
         self.outcomes = Counter(waited=0, refused=0)
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class Lane:
         return sum(map(len, self._queues.values()))
 
     def enter(self, client: str, begin: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Call `begin`, now or in `client`'s turn; then the caller owes a `leave`. Or call `refuse`."""
+        """Call `begin` when there is a place, which `leave` gives back; if that takes too long, `refuse`."""
         if not self._places or self._taken < self._places:
             self._taken += 1
             begin()

@@ -28,8 +28,8 @@ class UnixListener(MultiService):
         super().__init__()
         self._path = path
         kind = "haproxy:unix" if proxied else "unix"
-        # Without Twisted's lock file, which it uses to recognise a stale path: that file trusts process IDs,
-        # and in a container the process IDs of the previous run repeat.
+        # Without the lock file by which Twisted recognises a stale path: the file contains a process ID, and
+        # in a container another process may have the ID that a process of the previous run had.
         where = f"{kind}:{quoteStringArgument(str(path))}:mode=666:lockfile=0:backlog=1024"
         self.addService(listener(where, factory, reactor))
 
@@ -42,7 +42,7 @@ class UnixListener(MultiService):
         super().startService()
 
     def stopService(self) -> Deferred[None]:
-        """Stop listening and remove the path. Create it first if it is gone: Twisted would raise."""
+        """Stop listening and remove the path. If it is gone, create it first, or Twisted would raise."""
         self._path.touch()
         stopped: Deferred[None] = super().stopService()
         return stopped

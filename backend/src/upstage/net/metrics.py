@@ -1,4 +1,4 @@
-"""/metrics for Prometheus, on a listener that only the back network reaches; `upstage purge` uses it, too.
+"""/metrics for Prometheus, on a listener that only the back network reaches, and that takes purges, too.
 
 Existing counters are read at each scrape. Only durations are measured as they happen: those of a frame with
 its fan-out, of HTTP requests (from the log's events), and the reactor's delay.
@@ -120,7 +120,7 @@ class ServerCollector(Collector):
 def labelled(
     family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float]
 ) -> GaugeMetricFamily | CounterMetricFamily:
-    """Return a family with a value for each value of its one label."""
+    """Add each value to a family, under the value of its one label; return the family."""
     for label, value in values.items():
         family.add_metric([label], value)
     return family

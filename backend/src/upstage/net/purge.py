@@ -34,7 +34,7 @@ TIMEOUT = 1.0  # seconds for one attempt: the player who changed the file is wai
 AGAIN = 0.5  # seconds until a purge is repeated
 RETRY = 1.0  # seconds until a failed purge is retried; until then a cache that comes back may serve old files
 MAX_QUEUE = 1000  # purges to be repeated for a cache; beyond that the oldest are lost
-TOLD = "purged-caches.json"  # in the data folder
+TOLD = "purged-caches.json"  # the file of `Told`, in the data folder
 MAX_TAG = 64  # characters
 STOP_TIME = 1.5  # seconds for queued purges when the server stops
 
@@ -82,7 +82,7 @@ class Told:
             self._told &= set(json.loads(file.read_text()))
         except FileNotFoundError:
             pass
-        except ValueError:  # the disk was full
+        except ValueError:  # the file is incomplete: the disk was full
             self._told = set()
         self._write()
 
@@ -134,9 +134,9 @@ class Cache(Service):
         return len(self._due)
 
     async def purge(self, purge: Purge, again: bool = True) -> str:
-        """Send a purge, a second time if need be; return why the cache has not accepted it, "" if it has.
+        """Send a purge, twice if the first attempt fails; return why it was not accepted, "" if it was.
 
-        A failed purge is repeated until it succeeds; if `again`, also one that has succeeded, once.
+        A failed purge is repeated until it succeeds. With `again`, a successful one is repeated once.
         """
         problem = await self._tell(purge) and await self._tell(purge)
         if not (problem or again):
@@ -254,7 +254,7 @@ class Cache(Service):
         return Deferred.fromCoroutine(asked).addTimeout(TIMEOUT, self._reactor, lambda *_: late)
 
     async def _look_up(self) -> list[str]:
-        """Return the host's addresses. A lookup takes a thread, so all callers wait for one."""
+        """Return the host's addresses. A lookup takes a thread, so all callers share one."""
         found: Deferred[list[str]] = Deferred()
         self._lookups.append(found)
         if len(self._lookups) == 1:
@@ -264,7 +264,7 @@ class Cache(Service):
     def _found(self, result: list[str] | Failure) -> None:
         waiting, self._lookups = self._lookups, []
         for found in waiting:
-            found.callback(result)  # if it is a Failure, as an error
+            found.callback(result)  # a Failure as the result makes it an error
 
     async def _send(self, host: str, purge: Purge) -> str:
         """Send one purge to one cache; return the status line, or "" if the cache has accepted it."""
@@ -279,7 +279,7 @@ class Cache(Service):
 
 class Purger(MultiService):
     """Purges every cache in front; `caches` are host and port of each, empty if there is no cache. `file`
-    keeps which of them know of every change.
+    records which of them know of every change.
     """
 
     def __init__(self, reactor: Any, caches: Collection[tuple[str, int]], file: Path) -> None:
@@ -350,5 +350,5 @@ def reason(error: Exception) -> str:
 
 
 def listed(problems: Iterable[str]) -> str:
-    """Return those of the problems that are not empty, in one line."""
+    """Return the problems that are not empty, in one line."""
     return ", ".join(filter(None, problems))

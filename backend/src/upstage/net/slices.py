@@ -27,7 +27,7 @@ class Slices:
         self._clock = clock
         self._most = most
         self._rest = rest
-        self._queues: dict[str, deque[Callable[[], None]]] = {}  # no queue is empty; the first is the next
+        self._queues: dict[str, deque[Callable[[], None]]] = {}  # none is empty; the first has the next turn
         self._due = False
 
     def __len__(self) -> int:

@@ -27,7 +27,7 @@ SIGN_IN_TIME = 20.0  # seconds
 MAX_ANONYMOUS = 100  # sessions before sign-in
 MAX_OF_PLAYER = 3  # sessions after sign-in: a camera that has lost its connection signs in again
 
-# (name, password, client address) -> the player, or None if they are wrong. May raise Rejected.
+# (name, password, client address) -> the player, None if name or password is wrong. May raise Rejected.
 Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
@@ -172,7 +172,7 @@ class Session(ftp.FTP):
             raise ftp.CmdNotImplementedError(cmd)
         try:
             signature(getattr(self, f"ftp_{cmd.upper()}")).bind(*params)
-        except TypeError:  # otherwise the log would have it as an error of this program
+        except TypeError:  # otherwise the log would report it as an error of this program
             raise ftp.CmdArgSyntaxError(cmd) from None
         return super().processCommand(cmd, *params)
 
@@ -272,7 +272,7 @@ class Sessions:
             clients = {session: session.client for session in held}
             [(client, _)] = Counter(clients.values()).most_common(1)
             next(session for session in reversed(held) if clients[session] == client).give_up()
-        self._of.setdefault(place, {})[session] = None  # not `held`: `leave` removes an empty one
+        self._of.setdefault(place, {})[session] = None  # `leave` may have dropped `held`
         session.place = place
 
     def leave(self, session: Session) -> None:

@@ -80,7 +80,7 @@ def properties(stage: Stage, member: Member, message: Message) -> None:
 
 
 def layer(stage: Stage, member: Member, message: Message) -> None:
-    """AVLAYER: move any avatar to a depth; an avatar that is there gets the first one's old depth."""
+    """AVLAYER: move any avatar to a depth; an avatar that is there gets the moved one's old depth."""
     avatar = find(stage.avatars, message.need("ID"))
     depth = message.whole("newlayer", 0, MAX_DEPTH)
     if avatar and stage.held_by(member):
@@ -100,7 +100,7 @@ def frame(stage: Stage, member: Member, message: Message) -> None:
 
 
 def prop(stage: Stage, member: Member, message: Message) -> None:
-    """PROP: take a prop, even from another avatar; repeating it releases the prop."""
+    """PROP: take a prop, even from another avatar; a second PROP releases it."""
     id = message.need("ID")
     avatar = stage.held_by(member)
     if avatar is None:

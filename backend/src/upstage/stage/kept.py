@@ -1,6 +1,6 @@
 """What a stage keeps: its chat, its drawing, and the state of its things. Pure.
 
-Unless the disk fails, a change is on it before the members see it: nothing that was seen is lost.
+A change is on the disk before the members see it, unless the disk fails: nothing that was seen is lost.
 """
 
 import json

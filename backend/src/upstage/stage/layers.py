@@ -67,7 +67,7 @@ class Layer:
     def change(self, frame: bytes) -> Mark | Drawing:
         """Return the change to write to disk for a frame: mostly the frame, sometimes the whole drawing.
 
-        So the disk has at most about twice as many frames as the replay.
+        So the disk holds at most about twice as many frames as the replay.
         """
         if self._marks and self.written < 2 * MAX_MARKS:
             self.written += 1
@@ -86,9 +86,9 @@ class Layer:
         yield from (frame for _, frame in self._marks)
 
     def prepared(self) -> tuple[bytes, ...]:
-        """All frames of the replay in pieces of at most PIECE bytes, shared by all members.
+        """Return all frames of the replay in pieces of at most PIECE bytes, shared by all members.
 
-        Sent one by one, they would cost thousands of frames for each member of a class that joins at once.
+        Sent one by one, the frames would cost thousands of writes for each member of a class that joins.
         """
         if not self._prepared:
             self._prepared = tuple(pieces(self.replay()))

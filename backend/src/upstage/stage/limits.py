@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Protocol
 
 RATE = 60.0  # tokens a second: a mouse that draws sends 31 frames, and its owner also chats and moves
-# Most tokens at once: clearing the stage sends a frame for each avatar, and a delayed client many frames.
+# Most tokens at once: a player who clears the stage sends a frame for each avatar, and a client whose
+# connection was slow sends many frames together.
 BURST = 300.0
 GRACE = 20.0  # seconds in which a connection in debt must have paid everything back
 ADDRESS_RATE = 6000.0  # tokens a second of one address: a hundred constantly busy connections
@@ -29,7 +30,7 @@ REMEMBERED = 10_000  # buckets of addresses without connections
 
 BYTES = 1024  # bytes for one token
 CONNECT = 5.0  # tokens
-JOIN = 25.0  # tokens: a whole stage is sent
+JOIN = 25.0  # tokens: it makes the server send a whole stage
 
 
 class Bucket:
@@ -127,9 +128,9 @@ def _discard(held: dict[str, dict[Holder, None]], address: str, holder: Holder) 
 
 
 class Addresses:
-    """The connections of all addresses: a place for each connection, and one bucket for all of an address.
+    """The connections of all addresses: a place for each connection, and a bucket for each address.
 
-    The bucket is large enough for all to connect and join at once, as a class does before a performance.
+    A bucket is large enough for all clients of a school to connect and join at once, before a performance.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ class TooLarge(ValueError):
 
 
 def size_of(file: BinaryIO) -> tuple[int, int]:
-    """Return width and height of a PNG, GIF or JPEG file, zeros if its header has none; raise TooLarge."""
+    """Return width and height of a PNG, GIF or JPEG file, zeros if no header gives them; raise TooLarge."""
     head = file.read(24)
     if head.startswith(b"GIF"):
         width, height = struct.unpack("<HH", head[6:10].ljust(4, b"\0"))
@@ -36,7 +36,7 @@ def _of_jpeg(file: BinaryIO) -> tuple[int, int]:
         segment = file.read(4)
         if len(segment) < 4 or segment[0] != 0xFF:
             break
-        if segment[1] == 0xFF:  # a filling byte
+        if segment[1] == 0xFF:  # a fill byte
             file.seek(-3, os.SEEK_CUR)
         elif 0xC0 <= segment[1] <= 0xCF and segment[1] not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">xHH", file.read(5).ljust(5, b"\0"))

@@ -27,6 +27,6 @@ class Pen:
 
 
 class Holder(Protocol):
-    """The member that holds an avatar or draws on a layer; two are compared by identity."""
+    """The member that holds an avatar or draws on a layer; holders are compared by identity."""
 
     player: Player

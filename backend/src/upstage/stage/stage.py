@@ -92,8 +92,8 @@ class Stage:
     backdrop_by: Member | None = None  # the member that put the backdrop up, and may change its frames
     layers: list[Layer] = field(default_factory=lambda: [Layer(n) for n in range(DRAWING_LAYERS)])
     chat: deque[str] = field(default_factory=lambda: deque(maxlen=CHAT_KEPT))
-    applause: bool = False  # whether the audience has this button, and the next one
-    volunteer: bool = False
+    applause: bool = False  # whether the audience has the applause button
+    volunteer: bool = False  # whether it has the volunteer button
     listed: bool = True  # whether the lists of stages show it
     members: set[Member] = field(default_factory=set)
     # The members that have been sent their set-up, and whether each counts as a player.

@@ -58,7 +58,7 @@ class Stages:
         return self._by_id
 
     def members(self) -> list[Member]:
-        """The members on all stages."""
+        """Return the members on all stages."""
         return [member for stage in self._by_id.values() for member in stage.members]
 
     def add(self, stage: Stage) -> None:
@@ -142,7 +142,7 @@ def _join_stage(stages: Stages, member: Member, stage_id: str) -> None:
 
 
 def _nothing(where: object, member: Member, message: Message) -> None:
-    """Do nothing for NB and DEBUG, the client's notes; logging them, any client could fill the log."""
+    """Do nothing for NB and DEBUG, the client's notes: if they were logged, any client could fill the log."""
 
 
 def _loaded(stage: Stage, member: Member, message: Message) -> None:

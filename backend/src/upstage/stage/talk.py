@@ -27,7 +27,7 @@ def _line(stage: Stage, member: Member, message: Message, field: str) -> tuple[A
 
 
 def text(stage: Stage, member: Member, message: Message) -> None:
-    """TEXT: the held avatar speaks; without one, an anonymous line."""
+    """TEXT: the held avatar speaks; without one, the line is anonymous."""
     if line := _line(stage, member, message, "msg"):
         avatar, words = line
         spoken = encode("TEXT", ID=avatar.id, name=escape(avatar.name), text=escape(words))
@@ -65,7 +65,7 @@ def _aloud(stage: Stage, avatar: Avatar, words: str) -> list[bytes]:
 
 
 def whisper(stage: Stage, member: Member, message: Message) -> None:
-    """WHISPER: `names = text`, to players on any stage, named by their own or their avatar's name.
+    """WHISPER: send `names = text` to players on any stage, by their own or their avatar's name.
 
     `*` means all players on this stage. No log keeps a whisper.
     """

@@ -16,7 +16,7 @@ from upstage.stage.wire import Message, encode
 WIDTH, HEIGHT = 320.0, 200.0  # the client's coordinates
 MAX_DEPTH = 1_000_000
 MAX_FRAMES = 10_000
-MAX_ID = 2**53  # floating-point numbers are exact up to this
+MAX_ID = 2**53  # a floating-point number represents every whole number up to this exactly
 
 
 @dataclass(eq=False)
@@ -35,10 +35,10 @@ class Avatar:
     y: float = 0.0
     frame: int = 1
     show_name: bool = True
-    thumbnail: str = ""  # empty: the image itself; so for all things
+    thumbnail: str = ""  # empty: the image itself
     medium: str = ""  # empty, `video` or `stream`
     voice: str = "default"
-    z: float = 0  # as the client sent it; 0 if it never did
+    z: float = 0  # as a client last sent it; 0 before that
     layer: int = 0  # 0: the client's default
     holder: Holder | None = None
 

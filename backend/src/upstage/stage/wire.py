@@ -119,7 +119,7 @@ class Splitter:
     def frames(self) -> Iterator[bytes | None]:
         """Yield complete frames (without NUL, possibly empty), one at a time; a new call continues.
 
-        None stands for input that costs as much as a frame but is none; it does not occur in a plain stream.
+        None stands for input that costs as much as a frame but is not one; a plain stream contains none.
         """
         while (end := self._held.find(0)) >= 0:
             frame = bytes(self._held[:end])

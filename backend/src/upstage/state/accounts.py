@@ -112,7 +112,7 @@ class Accounts:
         return token
 
     async def check(self, name: str, password: str, address: str) -> Account | None:
-        """Return the account of a name and password, or None if they are wrong.
+        """Return the account of a name and password, or None if either is wrong.
 
         After too many wrong passwords, raise TooManyFailures even for a right one; raise TooManyWaiting or
         Busy.

@@ -30,7 +30,7 @@ def find_damage(folder: Path) -> str:
 def set_aside(folder: Path) -> Path:
     """Rename the database and SQLite's files beside it; return the new path."""
     kept = folder / f"damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}.db"
-    for suffix in ("-wal", "-shm", ""):  # the database last: until then this can be repeated
+    for suffix in ("-wal", "-shm", ""):  # the database last: until it is renamed, all can be repeated
         if (folder / f"{FILE}{suffix}").exists():
             (folder / f"{FILE}{suffix}").rename(f"{kept}{suffix}")
     return kept

@@ -39,7 +39,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         """Open the file in `folder`, created and migrated as needed; raise sqlite3.Error, RecordError."""
         (folder / FILE).touch(mode=0o600)  # SQLite gives its other files the mode of this one
-        # Used by one thread at a time, but opened by another: before the store's thread starts.
+        # Only one thread at a time uses the connection, but another one than the store's opens it.
         self._sql = sqlite3.connect(
             folder / FILE, timeout=LOCK_TIME, isolation_level=None, check_same_thread=False
         )
@@ -85,7 +85,7 @@ class Database:
                 if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:  # the other bits give the reason
                     raise Locked(f"another program has kept {FILE} locked for {wait:g} s") from error
             raise
-        finally:  # reading hardly ever waits, but if it does, it may wait that long
+        finally:  # a read hardly ever waits; if it does, it may wait for LOCK_TIME
             self._sql.execute(f"PRAGMA busy_timeout = {LOCK_TIME * 1000:.0f}")
 
     def _version(self) -> int:
@@ -180,7 +180,7 @@ class Database:
         )
 
     def reset_stage(self, id: str) -> None:
-        """Remove a stage's kept state, and have every server return the stage to its record."""
+        """Remove a stage's kept state, and make every server reset the stage to its record."""
         with self._writing() as sql:
             if sql.execute("UPDATE stage SET resets = resets + 1 WHERE id = ?", (id,)).rowcount == 0:
                 raise RecordError(f"There is no stage {id}.")

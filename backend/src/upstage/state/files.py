@@ -30,8 +30,8 @@ def write_medium(path: Path, data: bytes) -> None:
 
 
 def replace_medium(path: Path, new: Path) -> None:
-    """Put a file in place of another, or in a free place, with a later date: HTTP's tags and dates count in
-    seconds.
+    """Put a file in place of another, if there is one, with a later date: the dates and tags in responses
+    count whole seconds.
     """
     new.chmod(0o644)  # nginx, another user, reads the media folder, too
     if path.exists() and (date := int(path.stat().st_mtime) + 1) > new.stat().st_mtime:

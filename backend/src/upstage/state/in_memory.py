@@ -40,7 +40,7 @@ log = Logger()
 
 
 class LiveState(Service):
-    """The current Snapshot, `now`; `stages` and `accounts` are kept in step with it."""
+    """The current Snapshot, `now`; the live stages and the accounts are kept in step with it."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class LiveState(Service):
             self._sync(*await self.store.run(self._read, self.now))
 
     def _read(self, known: Snapshot) -> tuple[Snapshot, AllKept]:
-        """Read the database in the store's thread, with the kept state of new and reset stages."""
+        """Read the database, with the kept state of stages that `known` lacks or that were reset."""
         snapshot = self.database.snapshot()
         resets = {id: stage.resets for id, stage in known.stages.items()}
         fresh = [id for id, stage in snapshot.stages.items() if resets.get(id) != stage.resets]
@@ -127,7 +127,7 @@ class LiveState(Service):
     def _sync(self, snapshot: Snapshot, kept: AllKept) -> None:
         """Bring the stages and the accounts in line with `snapshot`.
 
-        `kept` has the kept state of the stages that are new or were reset.
+        `kept` is the kept state of the stages that are new or were reset.
         """
         before, self.now = self.now, snapshot
         self._accounts.replace_players(snapshot.accounts)

@@ -153,7 +153,7 @@ def new_stage(id: str, name: str) -> StageRecord:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The content of the database at one moment, without the stages' kept state; by name, file and ID."""
+    """The database at one moment, without kept states: accounts by name, media by file, stages by ID."""
 
     accounts: dict[str, Account]
     media: dict[str, Medium]

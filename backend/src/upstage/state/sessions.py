@@ -40,7 +40,7 @@ class Sessions:
             log.warn("a sign-in is kept in memory only", fields={"reason": str(problem)})
 
     async def write(self, added: Iterable[Session] = (), wait: float = LOCK_TIME) -> None:
-        """Add sessions and remove ended ones; raise NotWritten: a restart would revive the ended ones."""
+        """Add sessions and remove ended ones; raise NotWritten, as a restart would then revive ended ones."""
         ended, self._ended = self._ended, []
         try:
             await self._store.run(self._database.change_sessions, added, ended, wait)
@@ -50,7 +50,7 @@ class Sessions:
 
 
 def admin_hash(password: str, sessions: Iterable[Session]) -> str:
-    """Return a hash of the administrator's password: that in the sessions, if it matches, or a new one.
+    """Return a hash of the administrator's password: the sessions' hash if it matches, else a new one.
 
     Blocks for about 20 ms.
     """

@@ -1,4 +1,4 @@
-"""The steps for which a request waits in this server, for its log line: its turn, the database."""
+"""Records for a request's log line what the request has waited for in this server: its turn, the database."""
 
 import time
 from contextvars import ContextVar
@@ -14,8 +14,8 @@ current: ContextVar["Steps | None"] = ContextVar("steps", default=None)
 
 
 class Steps(dict[str, list[float]]):
-    """Step -> its beginning and its end, in milliseconds after `began` (of time.monotonic). A step that is
-    repeated has its first beginning and its last end.
+    """Maps each step to its beginning and end, in milliseconds after `began` (of time.monotonic). A repeated
+    step lasts from its first beginning to its last end.
     """
 
     def __init__(self, began: float) -> None:

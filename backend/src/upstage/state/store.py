@@ -24,9 +24,9 @@ from upstage.state.records import NotWritten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The most frames that may wait for the disk, or behind frames that do. One more, and all of them are sent at
-# once and written later. At most as many unwritten changes are kept; beyond that, the oldest one is lost. A
-# change has at most 2 kB, or is a layer's whole drawing, which comes only after as many single frames.
+# The most frames that may wait for the disk, or behind frames that do. If one more comes, all of them are
+# sent at once and written later. At most as many unwritten changes are kept; beyond that, the oldest is lost.
+# A change has at most 2 kB, or is a layer's whole drawing, which comes only after as many single frames.
 MAX_QUEUE = 20_000
 SHORT_WAIT = 0.2  # seconds that a change waits for another program's lock before it is sent unwritten
 RETRY = 1.0  # seconds between two attempts to write unwritten changes

@@ -54,7 +54,7 @@ class SiteContext:
 
 
 class PrivateNode(Node):
-    """A page that depends on the session: never cached, and it rejects forms from other sites."""
+    """A page that depends on the session: it is never cached, and rejects forms from other sites."""
 
     folder = b"/admin"  # the form cookie's path: pages outside it set no cookie, so caches may keep them
 
@@ -165,7 +165,7 @@ class ClientKey(PrivateNode):
     """`/admin/id`: the client's player, and a new key by which the client identifies itself on its socket."""
 
     def render_GET(self, request: Request) -> bytes:
-        """Return the response url-encoded, in UpStage's order."""
+        """Return the fields url-encoded, in UpStage's order."""
         player = self.player(request)
         request.setHeader(b"content-type", b"text/plain; charset=utf-8")
         fields = {

@@ -62,7 +62,7 @@ class Channel(HTTPChannel):
         """Check Host and target. The authority of an absolute target replaces the Host (RFC 9112, 3.2)."""
         request = self.requests[-1]
         fields = request.requestHeaders
-        # Several Host fields make a list, which is not a valid name; HTTP/1.0 needs none.
+        # Several Host fields make a list, which is not a valid name; HTTP/1.0 needs no Host.
         if not host_name(request) and (fields.hasHeader(b"host") or self._version == b"HTTP/1.1"):
             raise Refused(400)
         if self._command == b"CONNECT":

@@ -64,7 +64,7 @@ def span(request: Request, file: Validators) -> range | None:
 
 
 def _listed(field: str, tag: str, weak: bool) -> bool:
-    """Return whether a list has this strong tag; with `weak`, a weak tag matches, too (13.1.1, 13.1.2)."""
+    """Return whether a list contains this strong tag or, with `weak`, the same weak tag (13.1.1, 13.1.2)."""
     return field.strip() == "*" or any(
         found == tag and (weak or not mark) for mark, found in _TAG.findall(field)
     )

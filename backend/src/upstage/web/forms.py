@@ -22,7 +22,7 @@ MAX_FIELDS = 20  # fields in a form
 
 
 def read_form(request: SiteRequest) -> dict[str, str] | int:
-    """Return the fields of a url-encoded form; else a status: 415 for another type, 413 for too many."""
+    """Return the fields of a url-encoded form; else a status: 415 for another type, 413 for many fields."""
     kind = header(request, b"content-type").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         return 415

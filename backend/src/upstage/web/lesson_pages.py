@@ -33,7 +33,7 @@ def now() -> str:
 
 
 def slow_page(pages: Pages, reactor: Any) -> Page:
-    """`/slow`: a page that takes 300 ms, and may be cached for a minute."""
+    """Return `/slow`, a page that takes 300 ms and may be cached for a minute."""
 
     async def get(request: Request) -> bytes:
         await deferLater(reactor, SLOW)
@@ -44,9 +44,9 @@ def slow_page(pages: Pages, reactor: Any) -> Page:
 
 
 def playbill(pages: Pages, stages: Stages) -> Page:
-    """`/playbill`: fresh for a minute, with a part fresh for a second, for caches that assemble pages (ESI).
+    """Return `/playbill`, fresh for a minute, with a part fresh for a second, for caches that assemble pages.
 
-    The part is `/playbill/audience`: the number of people in the theatre, as a piece of HTML.
+    The part is `/playbill/audience`: the size of the audience, as a piece of HTML.
     https://www.w3.org/TR/esi-lang/
     """
 
@@ -66,7 +66,7 @@ def playbill(pages: Pages, stages: Stages) -> Page:
 
 
 def welcome_page(pages: Pages) -> Page:
-    """`/welcome`: a greeting in the language that the browser prefers."""
+    """Return `/welcome`, a greeting in the language that the browser prefers."""
 
     def get(request: Request) -> bytes:
         language = preferred(header(request, b"accept-language"))

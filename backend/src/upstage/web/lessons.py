@@ -13,7 +13,7 @@ from upstage.web.files import MEDIA_CSP, REVALIDATE, serve
 from upstage.web.nodes import Node, redirect
 from upstage.web.templates import Pages
 
-CACHE = b"max-age=0, s-maxage=60"  # a lost purge costs a minute
+CACHE = b"max-age=0, s-maxage=60"  # if a purge is lost, the old pages stay for a minute at most
 # The cheat sheet is a document with a style of its own, and without scripts.
 SHEET_CSP = (
     b"default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "

@@ -54,7 +54,7 @@ class Page(Node):
 
 
 async def held(request: SiteRequest, ready: Deferred[T]) -> T:
-    """A long poll: wait for `ready` while the request stays open; cancel it if the client disconnects."""
+    """Wait for `ready` while the request stays open (a long poll); cancel it if the client disconnects."""
     request.waits = True
     request.notifyFinish().addErrback(lambda _: ready.cancel())
     return await ready

@@ -65,7 +65,7 @@ log = Logger()
 
 
 class Body(Protocol):
-    """Receives the body of a request piece by piece, in place of memory."""
+    """Receives the body of a request piece by piece, so that it need not be kept in memory."""
 
     def write(self, data: bytes) -> None:
         """Take or drop a piece; never raise."""
@@ -138,7 +138,7 @@ class SiteRequest(server.Request):
         super().setResponseCode(code, message or HTTPStatus(code).phrase.encode())
 
     def process(self) -> None:
-        """Serve the complete request when it is its client's turn: no page must delay the chat or another.
+        """Serve the complete request in its client's turn, so that no page delays the chat or other clients.
 
         Varnish says which client is anonymous: one without a cookie (varnish/anonymous.vcl). A probe is
         served immediately: a server that is busy with many clients is not sick. `OPTIONS *` is answered by

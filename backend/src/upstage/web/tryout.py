@@ -25,15 +25,13 @@ from upstage.web.nodes import Node, Page, redirect
 from upstage.web.request import SiteRequest
 from upstage.web.templates import Pages
 
+NAME = "[A-Za-z-]{1,40}"
 RUN = re.compile(r"[a-z0-9]{8,32}")
 LONGEST = 600  # characters of a scenario
 # Each field of a scenario: its valid values, and a description of them.
 FIELDS = {
     "control": (re.compile(r"[ -~]{0,200}"), "Cache-Control can have 200 printable characters"),
-    "vary": (
-        re.compile(r"\*|[A-Za-z-]{1,40}(, ?[A-Za-z-]{1,40}){0,5}"),
-        "Vary can be * or up to six names of headers",
-    ),
+    "vary": (re.compile(rf"\*|{NAME}(, ?{NAME}){{0,5}}"), "Vary can be * or up to six names of headers"),
     "etag": (re.compile("1"), "etag can be 1"),
     "cookie": (re.compile("1"), "cookie can be 1"),
     "status": (re.compile("200|404|500"), "the status can be 200, 404 or 500"),
@@ -43,6 +41,7 @@ FIELDS = {
 RUNS = 2048  # remembered, of all clients; beyond that, the client with the most runs loses its oldest one
 REQUESTS = 40  # requests in one run; further ones get 429
 TAG = '"first"'
+COOKIE = b"try=1; Path=/try/origin/; Max-Age=60; SameSite=Strict; HttpOnly"
 
 Log = list[dict[str, Any]]  # the requests that the origin has received in a run
 
@@ -72,9 +71,8 @@ class Runs:
 def scenario(segment: bytes) -> dict[str, str]:
     """Return the fields of a scenario, which say how the origin responds; raise ValueError with a message."""
     try:
-        text = base64.b64decode(segment + b"=" * (-len(segment) % 4), altchars=b"-_", validate=True).decode(
-            "ascii"
-        )
+        padded = segment + b"=" * (-len(segment) % 4)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
         fields = dict(parse_qsl(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=20))
     except (binascii.Error, ValueError):
         raise ValueError("This is no scenario: a query string as base64url.") from None
@@ -115,7 +113,8 @@ class Origin(Node):
         request.waits = True  # it is slow on purpose
         await deferLater(self._reactor, int(said.get("delay", 0)) / 1000)
         entry["status"] = self._say(request, said, number)
-        return b"" if entry["status"] == 304 else self._body(number)
+        text = f"Response {number} of this origin, made at {now()} UTC.\n{'.' * 400}\n"
+        return b"" if entry["status"] == 304 else text.encode()
 
     def _say(self, request: SiteRequest, said: dict[str, str], number: int) -> int:
         """Set the status and the headers; return the status."""
@@ -127,18 +126,13 @@ class Origin(Node):
             if said.get(key):
                 request.setHeader(name, said[key].encode())
         if "cookie" in said:
-            request.setHeader(
-                b"set-cookie", b"try=1; Path=/try/origin/; Max-Age=60; SameSite=Strict; HttpOnly"
-            )
+            request.setHeader(b"set-cookie", COOKIE)
         if "etag" in said and status == 200:
             request.setHeader(b"etag", TAG.encode())
             if TAG in header(request, b"if-none-match"):
                 status = 304
         request.setResponseCode(status)
         return status
-
-    def _body(self, number: int) -> bytes:
-        return f"Response {number} of this origin, made at {now()} UTC.\n{'.' * 400}\n".encode()
 
 
 def foreign(request: Request) -> bool:
@@ -150,16 +144,9 @@ def foreign(request: Request) -> bool:
     return header(request, b"sec-fetch-site") in ("cross-site", "same-site")
 
 
-class Folder(Node):
-    """`/try`."""
-
-    def render_GET(self, request: Request) -> bytes:
-        return redirect(request, "/try/")
-
-
 def try_folder(pages: Pages, reactor: Any) -> Node:
     """`/try/` and the URLs below it."""
-    runs, folder = Runs(), Folder(pages)
+    runs, folder = Runs(), Page(pages, lambda request: redirect(request, "/try/"))
 
     def get_page(request: Request) -> bytes:
         request.setHeader(b"cache-control", b"max-age=0, s-maxage=60")

@@ -20,7 +20,7 @@ from upstage.web.workshop_media import MediaPage
 from upstage.web.workshop_players import PlayersPage
 from upstage.web.workshop_stages import StagesEditor
 
-ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # seconds; only some crawlers obey it
+ROBOTS = b"User-agent: *\nDisallow: /admin/\nCrawl-delay: 1\n"  # in seconds; only some crawlers obey
 # Grants nothing to Flash content from other sites; content from this site needs no grant.
 CROSSDOMAIN = b"""\
 <?xml version="1.0"?>
@@ -59,7 +59,7 @@ def build_site(pages: Pages, context: SiteContext, lessons: LessonsFolder | None
 
 
 def admin_folder(pages: Pages, context: SiteContext) -> AdminFolder:
-    """`/admin` and the workshop."""
+    """Return `/admin`, with the workshop below it."""
     admin, workshop = AdminFolder(pages, context), Node(pages)
     admin.putChild(b"workshop", workshop)
     workshop.putChild(b"stages", StagesEditor(pages, context))
@@ -69,7 +69,7 @@ def admin_folder(pages: Pages, context: SiteContext) -> AdminFolder:
 
 
 def media_folder(pages: Pages, context: SiteContext) -> "Overlay":
-    """`/media`, with the webcams' pictures."""
+    """Return `/media`, with the webcams' pictures."""
     media = Overlay(pages, MediaFolder(pages, context.media))
     media.putChild(b"video", WebcamFolder(pages, context.frames))
     media.putChild(b"video-still", MediaFolder(pages, context.media / "video", b"video/"))

@@ -47,7 +47,7 @@ class Visit:
         return f"http://{self.name}:{port or self.published.http}"
 
     def site(self, name: str) -> str:
-        """The front page of one of nginx's sites, for a reader on this machine."""
+        """Return the front page of one of nginx's sites, for a reader on this machine."""
         return f"http://{name}:{self.published.http}/"
 
     @property

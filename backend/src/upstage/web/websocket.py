@@ -1,4 +1,4 @@
-"""`/ws`: stage clients over WebSocket. `net.websocket` has the framing, `net.connection` the rest."""
+"""`/ws`: stage clients over WebSocket. `net.websocket` does the framing, `net.connection` does the rest."""
 
 import re
 from typing import cast
@@ -114,7 +114,7 @@ class WebSocketEndpoint(Resource):
             if status == 405:
                 request.setHeader(b"allow", b"GET")
             return f"{reason}\n".encode()
-        request.log_line(101)  # for the log, it never finishes as a request
+        request.log_line(101)  # now, because a WebSocket never finishes as a request
         response = SWITCHING % generate_accept_token(header(request, b"sec-websocket-key").encode())
         socket = StageWebSocket(
             self._connections, WebSocket(ConnectionType.SERVER), response, request.client_address
@@ -127,7 +127,7 @@ class WebSocketEndpoint(Resource):
 def broken_rule(request: SiteRequest) -> tuple[int, str] | None:
     """Return the status and the reason if a request is not a valid handshake (RFC 6455, 4.2.1).
 
-    Not wsproto's own check, which accepts any key, takes one of several fields, and raises on odd bytes.
+    It replaces wsproto's check, which accepts any key, takes one of several fields, and raises on odd bytes.
     """
     version = header(request, b"sec-websocket-version")
     # Upgrade does not exist in HTTP/1.0 (RFC 9110, 7.8).

@@ -42,8 +42,8 @@ class UploadNode(WorkshopNode):
             raise self.rejection(request, upload)
         media, uploader = self.context.media, self.player(request).name
         try:
-            # Not in the store's thread, where the chat would have to wait. One at a time, so that the reactor
-            # gets its share of CPU.
+            # The check is not in the store's thread, where the chat would have to wait for it. There is one
+            # check at a time, so that the reactor gets its share of CPU.
             async with self.context.checking:
                 format = await deferToThread(check, arrived, kind, old)
             medium = await state.store.run(publish, arrived, format, media, kind, name, uploader, old)

@@ -1,4 +1,4 @@
-"""`/admin/workshop/players`: accounts and rights. For administrators."""
+"""`/admin/workshop/players`: accounts and rights, for administrators."""
 
 from collections.abc import Mapping
 

@@ -18,7 +18,7 @@ from upstage.web.workshop import WorkshopNode
 HERE = "/admin/workshop/stages"
 COLOURS = ("page", "tools", "backdrop_and_prop", "chat")
 MAX_STAGES = 200
-MAX_THINGS = 200  # things on one stage: each is a frame and a file for every client that joins
+MAX_THINGS = 200  # things on one stage: each costs every client that joins a frame and a file
 
 
 class StagesEditor(WorkshopNode):
@@ -141,7 +141,7 @@ class StageEditor(WorkshopNode):
 
 
 def _free_place(avatars: Iterable[Thing]) -> tuple[float, float]:
-    """Return the first position without an avatar, left to right, front row first; else the very first."""
+    """Return the first free position, left to right, front row first; if none is free, the very first."""
     rows, columns = (175.0, 130.0, 85.0), range(40, int(WIDTH) - 30, 50)
     places = [(float(x), y) for y in rows for x in columns]
     taken = {(x, y) for x, y in places for one in avatars if abs(one.x - x) < 25 and abs(one.y - y) < 25}

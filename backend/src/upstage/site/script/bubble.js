@@ -3,7 +3,7 @@
 const SHORTEST = 3_000;
 const LONGEST = 12_000;
 const PER_CHARACTER = 60;
-// A longer text would cover the stage; the chat has all of it.
+// A longer text would cover the stage; the chat shows all of it.
 const MOST_CHARACTERS = 100;
 
 const timers = new WeakMap();

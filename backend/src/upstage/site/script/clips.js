@@ -11,7 +11,7 @@ export function makeClips({ loudspeaker, notice, onEnded }) {
   const clips = new Map(); // the audio elements, by URL, the oldest first
 
   const on = {
-    // This frame has a bare file name, as in UpStage; all others have a path.
+    // This frame contains a bare file name, as in UpStage; all others contain a path.
     LOAD_AUDIO: ({ name = "", url = "" }) => names.set(soundUrl(url), name),
     MUSIC: ({ url }) => slot(url),
     EFFECT: ({ url }) => slot(url),

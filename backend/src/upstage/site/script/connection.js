@@ -8,8 +8,8 @@ const LONGEST_DELAY = 10_000;
 // After a connection of at least this length, the waits between attempts are short again.
 const STEADY = 10_000;
 
-// onFrame(mode, fields) for every frame; onState("connecting" | "connected" | "reconnecting" | "closed");
-// onIdentity({player, canAct, canAdmin, canSu}) before each connection.
+// Calls onFrame(mode, fields) for every frame, onState("connecting" | "connected" | "reconnecting" | "closed") at
+// each change, and onIdentity({player, canAct, canAdmin, canSu}) before each connection.
 export function makeConnection(stageId, { onFrame, onState, onIdentity }) {
   let socket = null;
   let failures = 0;
@@ -30,7 +30,7 @@ export function makeConnection(stageId, { onFrame, onState, onIdentity }) {
     if (socket?.readyState === WebSocket.OPEN) socket.send(encode(mode, fields));
   }
 
-  // For an error that a retry would not change.
+  // Gives up, after an error that a retry would not change.
   function close() {
     finished = true;
     socket?.close();

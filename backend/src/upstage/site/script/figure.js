@@ -24,7 +24,7 @@ export class Figure {
     this.element.dataset.id = id;
     this.element.hidden = true; // until it has a place
     this.#label.className = "name";
-    this.#label.ariaHidden = "true"; // the picture's text has the name already
+    this.#label.ariaHidden = "true"; // the picture's text contains the name already
     this.element.append(image, this.#label);
     fit(this.element, image, largest);
     this.rename(name);
@@ -75,7 +75,7 @@ export class Figure {
     const whole = walkingTime(Math.hypot(x - from.x, y - from.y));
     const started = performance.now();
     this.element.classList.add("walking");
-    // By the clock, not by counting: a background tab's timers fire late.
+    // The clock decides, not a count of steps: a background tab's timers fire late.
     const step = () => {
       const part = Math.min(1, (performance.now() - started + STEP) / (whole || 1));
       this.#stand(from.x + (x - from.x) * part, from.y + (y - from.y) * part);

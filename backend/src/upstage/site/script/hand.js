@@ -46,7 +46,7 @@ export function makeHand({ stage, avatars, me, send }) {
     figure.element.classList.toggle("mine", mine);
     if (mine) {
       figure.element.tabIndex = 0;
-      figure.element.role = "application"; // or a screen reader would keep the arrow keys
+      figure.element.role = "application"; // otherwise a screen reader would keep the arrow keys
       figure.element.ariaLabel = `${figure.name}, your avatar. Move it with the arrow keys.`;
     } else for (const name of ["tabindex", "role", "aria-label"]) figure.element.removeAttribute(name);
   }

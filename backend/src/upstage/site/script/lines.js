@@ -16,7 +16,7 @@ export function said(kind, name, text) {
   return element;
 }
 
-// The forms of a replayed line, as the server's log has them.
+// The forms of a replayed line, as they are in the server's log.
 const FORMS = [
   ["speech", /^<(.+?)> (.*)$/],
   ["shout", /^<(.+?)>! (.*)$/],

@@ -24,7 +24,7 @@ import { makeTray } from "./tray.js";
 import { makeWardrobe } from "./wardrobe.js";
 
 const element = (id) => document.getElementById(id);
-element("lost").remove(); // all scripts are here
+element("lost").remove(); // all scripts have arrived
 // Identifies a visitor, because crawlers run no scripts (varnish/anonymous.vcl). Elsewhere a cookie would only prevent hits.
 if (document.querySelector('[data-topology="default"]'))
   document.cookie = "upstage_seen=1; path=/; max-age=86400; samesite=lax";

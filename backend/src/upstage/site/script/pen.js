@@ -10,7 +10,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 // tools: {toggle, layer, colour, thickness, visible, clear}, the elements of the panel.
 export function makePen({ stage, cursor, tools, me, send }) {
   let at = { x: WIDTH / 2, y: HEIGHT / 2 };
-  let sent = ""; // the style that the server has
+  let sent = ""; // the style that was sent last
   let down = false;
   let timer = 0;
 

@@ -1,4 +1,4 @@
-// Finds the server that sent a file, and how, in an entry of the Performance API, without another request.
+// Finds which server sent a file, and how, in an entry of the Performance API, without another request.
 //
 // Varnish and nginx write their outcomes into Server-Timing (the tables are in varnish/cache_status.vcl and
 // nginx/logging/outcome.conf). A file from the browser's own cache has transferSize 0,

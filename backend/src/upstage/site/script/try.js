@@ -42,12 +42,8 @@ const asked = () =>
 
 function write() {
   const scenario = said();
-  scenario.set(
-    "ask",
-    asked()
-      .map(({ kind, pause }) => `${pause || ""}${kind}`)
-      .join(","),
-  );
+  const requests = asked().map(({ kind, pause }) => `${pause || ""}${kind}`);
+  scenario.set("ask", requests.join(","));
   history.replaceState(null, "", `#${scenario.toString().replaceAll("%2C", ",").replaceAll("%3D", "=")}`);
 }
 
@@ -75,20 +71,16 @@ const HEADERS = {
 };
 
 async function ask(url, kind) {
-  if (kind === "cookie") document.cookie = "mine=1; path=/try/; max-age=60; samesite=strict";
+  const credentials = kind === "cookie" ? "same-origin" : "omit";
+  const cache = kind === "reload" ? "reload" : "default";
   const began = performance.now();
+  document.cookie = `mine=1; path=/try/; max-age=${kind === "cookie" ? 60 : 0}; samesite=strict`;
   try {
-    const response = await fetch(url, {
-      credentials: kind === "cookie" ? "same-origin" : "omit",
-      headers: HEADERS[kind] ?? {},
-      cache: kind === "reload" ? "reload" : "default",
-    });
+    const response = await fetch(url, { credentials, headers: HEADERS[kind] ?? {}, cache });
     await response.text();
     return { kind, response, milliseconds: performance.now() - began };
   } catch {
     return { kind };
-  } finally {
-    if (kind === "cookie") document.cookie = "mine=; path=/try/; max-age=0";
   }
 }
 
@@ -96,7 +88,7 @@ async function runScenario() {
   write();
   lanes.replaceChildren();
   document.getElementById("shown").hidden = false;
-  const word = crypto.getRandomValues(new Uint32Array(3)).reduce((text, number) => text + number.toString(36), "");
+  const word = [...crypto.getRandomValues(new Uint32Array(3))].map((number) => number.toString(36)).join("");
   const scenario = btoa(said()).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
   const done = [];
   const requests = asked();
@@ -143,7 +135,7 @@ function row({ kind, pause, response, milliseconds }, number, log, seen) {
   const name = document.createElement("th");
   name.scope = "row";
   const words = document.querySelector(`#request`).content.querySelector(`[value="${kind}"]`).textContent;
-  name.append(`${number}. ${words}`, small(pause ? `after ${pause} s` : ""));
+  name.append(`${number}. ${words}`, element("small", pause ? `after ${pause} s` : ""));
   line.append(name);
   if (!response) {
     line.append(cell("browser", "no response", "answered"));
@@ -154,7 +146,7 @@ function row({ kind, pause, response, milliseconds }, number, log, seen) {
   const own = id !== "" && seen.has(id);
   seen.add(id);
   const fetched = own ? [] : log.filter((entry) => entry.id === id);
-  name.append(small(id));
+  name.append(element("small", id));
   const took = `${response.status} after ${Math.round(milliseconds)} ms`;
   const nginx = servers.nginx?.description;
   const outcome = own || nginx in OF_NGINX ? "" : servers.varnish?.description;
@@ -174,18 +166,13 @@ function row({ kind, pause, response, milliseconds }, number, log, seen) {
 }
 
 function cell(station, text, className) {
-  const made = document.createElement("td");
+  const made = element("td", text);
   made.dataset.station = station;
   made.className = className;
-  made.textContent = text;
   return made;
 }
 
-function small(text) {
-  const made = document.createElement("small");
-  made.textContent = text;
-  return made;
-}
+const element = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
 
 document.getElementById("add").addEventListener("click", () => {
   addRequest();
