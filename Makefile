@@ -130,7 +130,7 @@ test-all:
 	@bin/test slow
 
 lock:
-	@bin/lock
+	@python3 -m proscenium.lock
 
 settings:
 	@python3 -m proscenium.settings

@@ -96,7 +96,6 @@ stack_paths() { realpath "$1"; }
 stack_varnishes() { echo varnish; }
 # stack_upstage SERVICE ARGUMENTS: runs the command line of the backend or of a theatre.
 stack_upstage() { native upstage "$@"; }
-stack_aside() { stack_upstage "$@"; }
 stack_locust_account() { (cd loadtest && ../.venv/bin/python web_password.py); }
 stack_locust() {
     export "${load_variables[@]}"

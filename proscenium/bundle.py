@@ -10,15 +10,11 @@ import tarfile
 import time
 from pathlib import Path
 
+from proscenium.terminal import BEGAN, step
+
 LOCKS = ("tests/requirements.lock", "bin/lib/compose.lock")
 WORK = Path(".run/bundle")
 CHUNK = 1 << 20  # bytes
-BEGAN = time.monotonic()
-
-
-def step(text: str) -> None:
-    """Print what begins now."""
-    print(f"==> {text} ({time.monotonic() - BEGAN:.0f} s)", flush=True)
 
 
 def run(*command: str | Path) -> str:
@@ -92,7 +88,7 @@ def main(images: list[str]) -> None:
         run(".venv/bin/pip", "download", *options, "-d", bundle / "wheels", "-r", lock)
     step(f"Writing .run/{bundle.name}.tar")
     clone_into(bundle)
-    shutil.copy("bin/lib/open.sh", bundle / "open")
+    shutil.copy("bin/lib/open.py", bundle / "open")
     (bundle / "made-for").write_text(f"{platform.machine()}\n{sys.version_info[0]}.{sys.version_info[1]}\n")
     sums = checksums(bundle)
     (bundle / "SHA256SUMS").write_text(sums)

@@ -28,6 +28,12 @@ VARNISH_TOOL = 'exec "$0" -n "${VARNISH_WORKDIR:-/var/lib/varnish/varnishd}" "$@
 FOLLOWING = 'echo; "$@" 2>&1 & cat >/dev/null; kill $!'
 VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried && tar -x &&
     TMPDIR=$PWD varnishtest -k -j 2 -t 24 "$@" 2>&1 | grep "^# .* TEST "; rm -rf ../tried"""
+# IMAGE ARGUMENT...; $0 is the container. (`docker compose run` could ask about a volume, and take what it is
+# given for the answer.)
+ASIDE = """exec docker run --rm -i --network none --cap-drop ALL --volumes-from "$0" \\
+    --env-file <(docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' "$0") "$1" upstage "${@:2}" """
+HEALTHY_WITHIN = 120.0  # seconds
+REASON = re.compile("must be|expected|there is no|cannot|denied|[Ee]rror|emerg")
 
 
 class NotRunning(Exception):
@@ -64,6 +70,22 @@ class Running(ABC):
     @abstractmethod
     def upstage(self, *arguments: str, given: str = "") -> str:
         """Return the output of the command `upstage` in the active server, with a text as its input."""
+
+    @abstractmethod
+    def upstage_in(self, service: str, *arguments: str) -> list[str]:
+        """Return the command line of `upstage` in a server of it, such as a theatre."""
+
+    @abstractmethod
+    def aside(self, service: str, *arguments: str) -> list[str]:
+        """Return the command line of `upstage` on the data of a service that may be stopped."""
+
+    @abstractmethod
+    def stop(self, service: str) -> None:
+        """Stop a service, if it runs."""
+
+    @abstractmethod
+    def start(self, service: str) -> None:
+        """Start a service as it was, and wait until it is healthy."""
 
     @abstractmethod
     def nginx_is_current(self) -> bool:
@@ -123,11 +145,13 @@ class Containers(Running):
         return [service for service, (_, runs) in self._containers().items() if runs or stopped]
 
     def _id(self, service: str, stopped: bool = False) -> str:
-        id_, runs = self._containers().get(service, ("", False))
-        if not id_ or not (runs or stopped):
-            missing = service if "nginx" in self.services() else "The stack"
-            raise NotRunning(f"{missing} is not running. Type: make up")
-        return id_
+        for _ in range(2):
+            id_, runs = self._containers().get(service, ("", False))
+            if id_ and (runs or stopped):
+                return id_
+            self._listed = -RECENT  # it may be new
+        missing = service if "nginx" in self.services() else "The stack"
+        raise NotRunning(f"{missing} is not running. Type: make up")
 
     def where(self, service: str, *command: str) -> list[str]:
         return ["docker", "exec", "-i", self._id(service), *command]
@@ -155,6 +179,26 @@ class Containers(Running):
     def upstage(self, *arguments: str, given: str = "") -> str:
         active = "mirror" if "mirror" in self.services() else "backend"
         return self.run(active, "upstage", *arguments, given=given.encode())
+
+    def upstage_in(self, service: str, *arguments: str) -> list[str]:
+        return self.where(service, "upstage", *arguments)
+
+    def aside(self, service: str, *arguments: str) -> list[str]:
+        id_ = self._id(service, stopped=True)
+        image = printed(["docker", "inspect", "-f", "{{.Image}}", id_]).strip()
+        return ["bash", "-c", ASIDE, id_, image, *arguments]
+
+    def stop(self, service: str) -> None:
+        printed(["docker", "stop", self._id(service, stopped=True)])
+
+    def start(self, service: str) -> None:
+        id_, until = self._id(service, stopped=True), time.monotonic() + HEALTHY_WITHIN
+        printed(["docker", "start", id_])
+        while printed(["docker", "inspect", "-f", "{{.State.Health.Status}}", id_]).strip() != "healthy":
+            if time.monotonic() > until:
+                log = self.log(service, 20)
+                raise NotRunning(f"{service} did not become healthy.\n{service}: {reason_in(log)}")
+            time.sleep(0.5)
 
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "sh", "/etc/nginx/proscenium/loaded.sh"))
@@ -201,6 +245,17 @@ class Native(Running):
     def upstage(self, *arguments: str, given: str = "") -> str:
         return self._ask("active_upstage", *arguments, given=given)
 
+    def upstage_in(self, service: str, *arguments: str) -> list[str]:
+        return self.where("", "stack_upstage", service, *arguments)
+
+    aside = upstage_in
+
+    def stop(self, service: str) -> None:
+        self._ask("stack_stop", service)
+
+    def start(self, service: str) -> None:
+        self._ask("stack_start", service)
+
     def nginx_is_current(self) -> bool:
         return succeeds(self.where("nginx", "native", "nginx", "loaded.sh"))
 
@@ -227,6 +282,12 @@ def printed(command: list[str], given: bytes = b"", both: bool = False) -> str:
     if done.returncode:
         raise NotRunning((done.stderr or done.stdout).decode(errors="replace").strip())
     return done.stdout.decode(errors="replace")
+
+
+def reason_in(output: str) -> str:
+    """Return the line that says why a service failed: the last with a word such as "error", or the last."""
+    lines = output.splitlines() or [""]
+    return next((line for line in reversed(lines) if REASON.search(line)), lines[-1])
 
 
 def succeeds(command: list[str]) -> bool:

@@ -126,7 +126,8 @@ def test_the_newest_backup_is_checked_before_the_backend_is_stopped(bare: Path) 
 
 def test_the_data_of_the_active_server_are_replaced(bare: Path) -> None:
     note(bare, "mirror-is-active", "")
-    log = engine(bare, "ps*service=mirror*) echo 2", "'exec -i 2 upstage purge'*)", *RESTORE)
+    listed = "ps*.State}}*) printf '%s running\\n' 'nginx 1' 'mirror 2'"
+    log = engine(bare, listed, "ps*service=mirror*) echo 2", "'exec -i 2 upstage purge'*)", *RESTORE)
     old_backups(bare, "proscenium-2020-01-01_10-00-00.tar.gz")
     assert command(bare, "restore").returncode == 0
     aside = ASIDE.replace("1", "2")
@@ -152,7 +153,8 @@ def test_after_a_restore_that_fails_the_backend_starts_again(bare: Path) -> None
 
 def test_a_theatre_has_backups_of_its_own(bare: Path) -> None:
     note(bare, "theatres/01-second.yaml", "")
-    services = "ps*.service?}}*) printf '%s\\n' nginx backend second"
+    listed = "ps*.State}}*) printf '%s running\\n' 'nginx 1' 'backend 1' 'second 2'"
+    services = f"{listed} ;; ps*.service?}}}}*) printf '%s\\n' nginx backend second"
     backups = (answer.replace("-i 1", "-i 2") for answer in ANSWERS)
     log = engine(bare, services, "ps*service=second*) echo 2", *backups, *ANSWERS, "start*)", *RESTORE)
     done = command(bare, "backup")

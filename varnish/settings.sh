@@ -33,45 +33,19 @@ in_vcl() {
     esac
 }
 
-# declare_upstage: prints the stack's own backend.
-declare_upstage() {
-    cat <<END
-backend upstage {
-    $(in_vcl "$BACKEND_ADDRESS")
-    include "limits.vcl";
-    include "probe.vcl";
-}
-END
-}
-
 # declare_theatre NAME: prints the theatre's backend, and the rule that chooses it.
 declare_theatre() {
     address=${THEATRES_ADDRESS%%\**}$1${THEATRES_ADDRESS#*\*}
     sed "s|NAME|$1|g; s|ADDRESS|$(in_vcl "$address")|" "$folder/theatre.vcl.template"
 }
 
-# declare_app: prints the application's backend, its health check if it has one, and the host names that its purges may give. It
-# may take long to answer, so it gets fewer connections, as theatres do (theatre.vcl.template).
+# declare_app: prints the application's backend.
 declare_app() {
     address=${APP_ADDRESS:-$(echo "${APP#http://}" | sed 's|/$||; /:/!s/$/:80/')}
-    cat <<END
-backend application {
-    $(in_vcl "$address")
-    .host_header = "app.localhost";
-    .connect_timeout = 2s;
-    .first_byte_timeout = $APP_TIMEOUT;
-    .between_bytes_timeout = $APP_TIMEOUT;
-    .max_connections = 100;
-    $([ -z "$APP_HEALTH" ] || echo ".probe = { .url = \"$APP_HEALTH\"; .interval = 1s; .window = 2; .threshold = 1; .initial = 2; }")
-}
-sub vcl_recv {
-    set req.backend_hint = application;
-    if (local.socket == "purge_app" && req.http.Host !~ "(?i)^($(own_names))(:[0-9]+)?\$") {
-        std.log("rule: neither a name of this machine nor of the application");
-        return (synth(421));
-    }
-}
-END
+    names=$(own_names | sed 's/\\/&&/g')
+    health=$(echo "$APP_HEALTH" | sed 's/[&\]/\\&/g; s/|/\\|/g')
+    sed "s|ADDRESS$|$(in_vcl "$address")|; s|TIMEOUT;|$APP_TIMEOUT;|; s,(NAMES),($names),
+        ${APP_HEALTH:+s|HEALTH\"|$health\"|;} /HEALTH\"/d" "$folder/app_backend.vcl.template"
 }
 
 # own_names: prints an expression for the names of this machine and of the application. Any name without a dot belongs to this
@@ -86,7 +60,7 @@ own_names() {
 # write_vcl: writes the files that differ from one deployment to another. vcl_path names their folder first.
 write_vcl() {
     mkdir -p "$VARNISH_GENERATED"
-    declare_upstage >"$VARNISH_GENERATED/backends.vcl"
+    sed "s|ADDRESS$|$(in_vcl "$BACKEND_ADDRESS")|" "$folder/upstage.vcl.template" >"$VARNISH_GENERATED/backends.vcl"
     rm -rf "$VARNISH_GENERATED/starter"
     if [ "$IGNORE_ARGUMENTS$IGNORE_COOKIES" ]; then
         mkdir -p "$VARNISH_GENERATED/starter/varnish"

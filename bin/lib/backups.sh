@@ -4,6 +4,7 @@
 
 use_started_mode
 require_stack
+require_python "make $asked" 3.9
 THEATRES=$(started_theatres)
 if [ -z "${THEATRE:-}" ] && is_other_machine; then die "The data are on the first machine, $FIRST_MACHINE."; fi
 if without upstage; then die "UpStage does not run here (WITH=upstage starts it), and a backup is of its data."; fi
@@ -14,9 +15,3 @@ if [ -n "${THEATRE:-}" ]; then
     [[ " $THEATRES " == *" $THEATRE "* ]] || die "THEATRE is '$THEATRE'; the stack has these: ${THEATRES:-none}."
     service=$THEATRE backups+=.$THEATRE
 fi
-
-# Prints the backups in the folder, the newest last: their names have the time, in UTC.
-list_backups() {
-    local two='[0-9][0-9]'
-    { compgen -G "$backups-$two$two-$two-${two}_$two-$two-$two.tar.gz" || true; } | LC_ALL=C sort
-}

@@ -151,18 +151,7 @@ stack_status() {
     wrong=$({
         docker compose ps -a --format '{{.Service}} {{.State}} {{.Health}}' &&
             docker compose config --services | while read -r service; do is_left_out "$service" || echo "$service expected"; done
-    } | awk '
-        BEGIN {
-            cure["stopped"] = cure["created"] = cure["dead"] = "make up"
-            cure["restarting"] = "docker compose logs"
-            cure["paused"] = "docker compose unpause"
-            cure["unhealthy"] = "docker compose restart"
-        }
-        $2 == "expected" { if (!($1 in seen)) print $1 " is missing. Type: make up"; next }
-        { seen[$1]; state = $2 == "running" && $3 ? $3 : $2 }
-        state ~ /^(running|healthy)$/ { next }
-        state == "exited" { state = "stopped" }
-        { print $1 " is " state "." (state == "starting" ? "" : " Type: " cure[state] (cure[state] == "make up" ? "" : " " $1)) }') || return
+    } | awk -f bin/lib/status.awk) || return
     [ -z "$wrong" ] || { say "$wrong" && return 1; }
     return $code
 }
@@ -170,29 +159,6 @@ stack_certificate_end() { container_exec nginx sh -c "$certificate_end" sh 127.0
 stack_logs() { docker compose logs --follow --tail 50; }
 # stack_upstage SERVICE ARGUMENTS: runs the command line of the backend or of a theatre.
 stack_upstage() { container_exec "$1" upstage "${@:2}"; }
-# stack_aside SERVICE ARGUMENTS: runs the same on the data of a service that may be stopped, in a container beside it. (`docker
-# compose run` could ask about a volume, and take what it is given for the answer.)
-stack_aside() {
-    local id
-    id=$(container_ids "$1" --all | head -n 1)
-    [ -n "$id" ] || die "There is no container of $1. Type: make up"
-    docker run --rm -i --network none --cap-drop ALL --volumes-from "$id" \
-        --env-file <(docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' "$id") \
-        "$(docker inspect -f '{{.Image}}' "$id")" upstage "${@:2}"
-}
-stack_stop() { container_ids "$1" --all | xargs -r docker stop; }
-# stack_start SERVICE: starts its container as it was, and waits until it is healthy.
-stack_start() {
-    local id
-    id=$(container_ids "$1" --all | head -n 1)
-    [ -n "$id" ] || die "There is no container of $1. Type: make up"
-    docker start "$id" >/dev/null || return 1 # without a number, in a trap, it would be the status before
-    for _ in {1..240}; do
-        if [ "$(docker inspect -f '{{.State.Health.Status}}' "$id")" = healthy ]; then return 0; fi
-        sleep 0.5
-    done
-    die "$1 did not become healthy."$'\n'"$1: $(reason_in "$(docker logs --tail 20 "$id" 2>&1)")"
-}
 stack_locust_account() { container_exec locust python web_password.py; }
 # stack_ports: prints the ports of this machine that the stack has.
 stack_ports() {
@@ -245,18 +211,9 @@ reload_servers() {
 }
 # name_own_files: prints a server's messages, with the files' names as they are here.
 name_own_files() {
-    local line file
-    while IFS= read -r line; do
-        line=${line//\/etc\/nginx\/generated\/starter\//starter\/nginx\/}
-        line=${line//\/etc\/nginx\/generated\//nginx\/}
-        line=${line//\/etc\/nginx\/certificates/${TLS_FOLDER:-certificates}}
-        line=${line//\/etc\/varnish\//varnish\/}
-        line=${line//\/etc\/starter\//starter\/varnish\/}
-        line=${line//\/tmp\/varnish\/rules.vcl/extras\/app\/rules.vcl}
-        file=$(grep -oE '(starter/)?nginx/[^ :"]+\.conf' <<<"$line" | head -n 1) || true
-        if [ -n "$file" ] && [ -e "$file.template" ]; then line=${line//"$file"/"$file.template"}; fi
-        say "$line"
-    done
+    local templates
+    templates=$(find nginx starter -name '*.template' | sed 's/[.]template$//; s/.*/s|&|\&.template|g/')
+    sed -e "s|/etc/nginx/certificates|${TLS_FOLDER:-certificates}|g" -f bin/lib/own_files.sed -e "$templates"
 }
 # restart_changed_locust: restarts Locust, which reads its files once, if one has changed, and its workers, which need the same
 # classes.

@@ -70,19 +70,11 @@ require_stack() {
 }
 # Exits with a sentence, and the line to type, if the current context of kubectl has the stack (extras/kubernetes).
 refuse_on_kubernetes() {
-    local line='get pods' what=''
+    local there="The stack runs on Kubernetes, in the namespace proscenium" line
     { has kubectl && timeout 3 kubectl get statefulset backend -n proscenium --request-timeout=2s; } >/dev/null 2>&1 || return 0
-    case $asked in
-    logs) line="logs -f --prefix --max-log-requests=20 -l 'app in (nginx,varnish,backend,policyd)'" ;;
-    trace) line='logs --prefix -l app=nginx --tail=-1 | grep X-REQUEST-ID' ;;
-    watch) line='logs -f --prefix -l app=nginx' ;;
-    backup) line='exec backend-0 -- upstage backup >backup.tar.gz' ;;
-    purge) line='exec backend-0 -- upstage purge /media/fox.svg' ;;
-    reset) line='exec backend-0 -- upstage stage reset' ;;
-    status) ;;
-    *) what=', and this command is for one machine' ;;
-    esac
-    die "The stack runs on Kubernetes, in the namespace proscenium$what. Type: kubectl -n proscenium $line"
+    line=$(grep "^$asked " extras/kubernetes/commands.txt) ||
+        die "$there, and this command is for one machine. Type: kubectl -n proscenium get pods"
+    die "$there. Type: kubectl -n proscenium ${line#* }"
 }
 # require_running SERVICE...: exits with a message unless there is a stack and these services of it run.
 require_running() {

@@ -7,9 +7,10 @@ is_debian_like() { has apt-get && grep -qE '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/
 
 may_install() { is_root && is_debian_like; }
 
-# require_python WHAT: exits with a message about WHAT unless this machine has it.
+# require_python WHAT [VERSION]: exits with a message about WHAT unless this machine has Python 3.11, or that version.
 require_python() {
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || die "$1 needs Python 3.11 or newer on this machine."
+    python3 -c 'import sys; sys.exit(sys.version_info < tuple(map(int, sys.argv[1].split("."))))' "${2:-3.11}" 2>/dev/null ||
+        die "$1 needs Python ${2:-3.11} or newer on this machine."
 }
 
 # Installs distribution packages without starting their services, which would take our ports.

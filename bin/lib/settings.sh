@@ -19,8 +19,13 @@ check_settings() {
 
 # check_container_settings: checks what restricts containers only: which files they see, and their memory.
 check_container_settings() {
+    local composed
     if [ -n "${TLS_CERTIFICATE:-}" ]; then check_mounted_certificate; fi
-    check_storage
+    # Without Python the check is left out.
+    if [ "${VARNISH_STORAGE:-}${VARNISH_MEMORY:-}" ] && (require_python) 2>/dev/null; then
+        composed=$(docker compose config --format json) || exit
+        "${python[@]}" -m proscenium.storage <<<"$composed" || exit
+    fi
 }
 
 # check_values: checks that each setting is empty, or as its kind wants it.
@@ -99,29 +104,3 @@ check_mounted_certificate() {
             die "$name: nginx, which does not run as root, cannot read '$file'. Type: chmod a+r '$file', and a+x for its folders"
     done
 }
-
-# check_storage: refuses a VARNISH_STORAGE that does not fit into VARNISH_MEMORY. compose.yaml has the sum: malloc storage takes
-# twice its size if all objects are small, a file in /tmp is memory, too, and Varnish itself takes 256 MB.
-check_storage() {
-    local storage=${VARNISH_STORAGE:-malloc,128m} limit=${VARNISH_MEMORY:-512m} size folder
-    size=$(($(bytes "${storage##*,}") / 1048576))
-    if [[ $storage = malloc,* ]]; then size=$((2 * size)); else
-        folder=${storage#file,} folder=${folder%/*}
-        if [ "$folder" ] && user_mounts "$folder"; then return; fi
-        [[ $folder/ == /tmp/* ]] ||
-            die "VARNISH_STORAGE=$storage: Varnish may write below /tmp only, or where compose.override.yaml mounts a volume"
-    fi
-    size=$((size + 256))
-    [ $((size * 1048576)) -le "$(bytes "$limit")" ] ||
-        die "VARNISH_STORAGE=$storage needs more than Varnish's container may have: set VARNISH_MEMORY=${size}m, or a smaller storage"
-}
-# user_mounts FOLDER: succeeds if one of the Compose files in use besides ours mounts something there.
-user_mounts() {
-    local files file
-    IFS=: read -ra files <<<"$COMPOSE_FILE"
-    for file in "${files[@]}"; do
-        if [ "$file" != compose.yaml ] && grep -qsE ":[[:space:]]*$1([],:\"'[:space:]]|\$)" "$file"; then return; fi
-    done
-    return 1
-}
-bytes() { numfmt --from=iec "${1^^}"; }

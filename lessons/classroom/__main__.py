@@ -1,18 +1,14 @@
-"""What bin/class runs: check COMMAND NUMBER, room N, open N, status, reset WHO and down.
-
-After Ctrl-C, the program that runs in the foreground gets the signal, too, and ends by itself.
-"""
+"""What bin/class runs: check COMMAND NUMBER, room N, open N, status, reset WHO and down."""
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
+
+from proscenium.terminal import interrupts, note_interrupts, step, stop
 
 from . import copies
 from .copies import made
@@ -20,28 +16,6 @@ from .status import as_csv, as_table, read_copies
 
 CLASS = Path(".run/class")
 NUMBERS = {"open": "N", "reset": "WHO"}  # the variables that commands take
-INTERRUPTED = 130
-BEGAN = time.monotonic()
-
-interrupts: list[int] = []
-
-
-def note(signal_number: int, _frame: FrameType | None) -> None:
-    """Note Ctrl-C; the program that runs ends first."""
-    interrupts.append(signal_number)
-
-
-def stop(message: str) -> NoReturn:
-    """Exit with what happened and what to type; after Ctrl-C with its own status."""
-    if interrupts:
-        print(f"Interrupted. {message}", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    sys.exit(message)
-
-
-def step(text: str) -> None:
-    """Print what begins now."""
-    print(f"==> {text} ({time.monotonic() - BEGAN:.0f} s)", flush=True)
 
 
 def check(command: str, text: str = "") -> None:
@@ -111,8 +85,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 
 if __name__ == "__main__":
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, note)
+    note_interrupts()
     try:
         COMMANDS[sys.argv[1]](*sys.argv[2:])
     except subprocess.CalledProcessError:  # the program has printed the error
