@@ -88,7 +88,7 @@ def answers(path: str) -> bool:
 
 
 def visited() -> bool:
-    """Return whether nginx has answered any request in the last ten seconds."""
+    """Return whether nginx has answered any request in the last ten seconds; True if it has been stopped."""
     try:
         lines = nginx_lines(running().log("nginx", 50).splitlines())
     except NotRunning:  # the fault has stopped nginx

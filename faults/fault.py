@@ -22,9 +22,9 @@ class Fault:
     promise: str  # what the stack guarantees
     look: str  # where the fault can be seen
     commands: tuple[str, str]  # in bash, with commands.sh: the first breaks, the second mends
-    lasts: float  # seconds between the two commands; 0: the fault repairs itself
+    lasts: float  # seconds from break to mend, or to the fault's own end; 0: it ends at once
     may_fail: frozenset[str]  # kinds of requests that may fail; no others may
-    heals: float  # seconds until no request fails, after the repair; or after the fault, if it repairs itself
+    heals: float  # at most so many seconds, after `lasts`, until no request fails
     loses: str = ""  # what the fault loses
     complaint: str = ""  # a visitor's complaint; a fault that has one can be chosen at random, for lesson 17
     shows: str = ""  # a visitor's command that fails during the fault; it may contain $HTTP_PORT
@@ -39,7 +39,7 @@ class Fault:
 
 
 class FaultError(Exception):
-    """The fault does not exist, or could not be made or mended."""
+    """A fault does not exist, its file is wrong, or it cannot be made or mended now."""
 
 
 def bash(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
@@ -60,7 +60,7 @@ def faults() -> list[Fault]:
 
 
 def read(file: Path) -> Fault:
-    """Return the fault in a file. Raise FaultError."""
+    """Return the fault that a file describes; raise FaultError if the file is wrong."""
     try:
         told = tomllib.loads(file.read_text())
         commands = told.pop("break"), told.pop("mend")

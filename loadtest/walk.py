@@ -15,7 +15,8 @@ PATH = re.compile(r"/[!-~]*")
 
 
 def read(file: Path) -> list[str]:
-    """Return the paths with their queries, in order; a path that occurs twice is requested twice as often.
+    """Return at most MOST paths with their queries, in order; one that occurs twice is requested twice as
+    often.
 
     A line is a path; an address, whose path counts; or a line of an access log, if it has a GET. Empty lines
     and lines that begin with # are ignored. A HAR file is saved by a browser's developer tools: the GETs to

@@ -1,1 +1,1 @@
-"""Reads the logs of nginx, Varnish and the backend (README.md)."""
+"""Reads the logs of nginx, Varnish and the backend (logs/README.md)."""

@@ -48,7 +48,9 @@ def of_varnish(line: Line) -> bool:
 
 
 def by_varnish(seen: Request) -> list[str]:
-    """Return the reasons why a request was not a hit; for a hit, its parts."""
+    """Return the reasons why a request was not a hit, and last the outcomes of the parts of an assembled
+    page.
+    """
     reasons = {
         "stale": lambda: [expired(seen)],
         "miss": lambda: [absent(seen), kept(seen)],
@@ -96,7 +98,9 @@ def kept(seen: Request) -> str:
 
 
 def answered(fetch: Transaction) -> str:
-    """Return the status, delay and Cache-Control of a backend's response; empty if there was none."""
+    """Return the backend's name, and its response's status, delay and Cache-Control; empty if there was no
+    response.
+    """
     status, lifetime = fetch.first("BerespStatus"), fetch.header("Cache-Control", "BerespHeader")
     said = f"Cache-Control: {lifetime}" if lifetime else "no Cache-Control"
     after = (fetch.until("Beresp") or 0) * 1000

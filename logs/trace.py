@@ -79,12 +79,12 @@ def main() -> None:
 
 
 def earlier(identity: str) -> Line | None:
-    """Return the request in nginx's log."""
+    """Return the request from nginx's log; None if the log does not have it."""
     return next(nginx_lines(logged("nginx", f"id={identity}")), None)
 
 
 def in_varnishlog(identity: str) -> list[Request]:
-    """Return the request in Varnish's log. Raise NotRunning."""
+    """Return the requests with this ID from Varnish's log, perhaps none. Raise NotRunning."""
     by_id = f'ReqHeader:X-Request-Id eq "{identity}"'
     return requests(running().varnish("varnishlog", "-d", "-g", "request", "-q", by_id).splitlines())
 

@@ -32,6 +32,7 @@ STARTING = 1.5  # seconds from the start of a container until its program has a 
 KEPT = 2000  # Varnish's requests that nginx has not logged yet; it never logs some of them
 TAGS = "Begin,Timestamp,ReqMethod,ReqURL,ReqHeader,VCL_call,VCL_Log,Hit,HitMiss,HitPass,ExpBan,TTL,"
 TAGS += "FetchError,RespStatus"
+VISITORS = ("anonymous", "identified", "personal")
 COLUMNS = "{:<8} {:<13} {:>9} {:>9}  {}"
 # Printed once the reading of Varnish's log has begun.
 HEADS = COLUMNS.format("SERVER", "HOW", "TOTAL", "BACKEND", "REQUEST")
@@ -44,6 +45,10 @@ class Wanted:
     host: str = ""
     visitor: str = ""
     word: str = ""
+
+    def __post_init__(self) -> None:
+        if self.visitor not in ("", *VISITORS):
+            raise ValueError(f"VISITOR can be {' or '.join(VISITORS)}, not '{self.visitor}'")
 
     def has(self, line: Line) -> bool:
         """Return whether a request is chosen."""
@@ -248,7 +253,7 @@ if __name__ == "__main__":
         note = Path(".run", os.environ["COMPOSE_PROJECT_NAME"], "fault.json")
         wanted = Wanted(*(os.environ.get(name, "") for name in ("HOST", "VISITOR", "WORD")))
         sys.exit(watch(wanted, Faults(note)))
-    except NotRunning as error:
+    except (NotRunning, ValueError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(0)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs nginx, in a container and as a plain process. The environment contains the settings, which README.md lists.
+# Runs nginx, in a container and as a plain process. The environment contains the settings, which nginx/settings.md lists.
 starting=yes # for render.sh
 . "$(dirname "$0")/scripts/render.sh"
 more_files

@@ -1,12 +1,12 @@
 """`make soak` tells whether memory, descriptors or latency grow under ordinary load (docs/reliability.md).
 
-Samples the containers once a minute while bin/stack runs Locust, until SIGTERM; then compares the end with
-the beginning. The exit status is 1 if a figure grows without a known end, or if a service stopped.
+Runs Locust and samples the containers once a minute; then compares the end with the beginning. The exit
+status is 1 if a figure grows without a known end, or if a service stopped.
 """
 
 import json
 import re
-import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,9 +14,11 @@ from contextlib import suppress
 from math import ceil, inf
 from pathlib import Path
 from statistics import median
+from typing import TextIO
 
 from logs.serverlogs import nginx_lines
 from proscenium.running import NotRunning, running
+from proscenium.terminal import interrupts, note_interrupts
 
 EVERY = 60.0  # seconds
 LEAST = 4  # samples: one for the warm-up, and three, of which the first and the last are compared
@@ -34,6 +36,14 @@ FILLS = {
 USE = """set -- /proc/[0-9]*/fd/*; echo $#; cd /sys/fs/cgroup
     cat memory.current memory.max memory.stat 2>/dev/null || # cgroups version 2, or 1
     cd memory && cat memory.usage_in_bytes memory.limit_in_bytes memory.stat"""
+# Runs Locust in the running stack, with the folder for its report.
+LOCUST = ["bash", "-c", '. bin/lib/common.sh; . bin/lib/modes.sh; use_started_mode; stack_locust "$0" soak']
+REFUSED = 64  # by loadtest/run.py: nothing has been started
+# Where there is no terminal, Ctrl-C ends the engine's client alone, not Locust in its container.
+END_LOCUST = """for one in /proc/[0-9]*; do
+    if tr "\\0" " " <"$one/cmdline" | grep -q "[r]un.py soak"; then kill "${one#/proc/}"; fi
+done"""
+Program = subprocess.Popen[bytes]
 Sample = dict[str, dict[str, float]]  # measure -> service or series -> value
 
 
@@ -104,24 +114,48 @@ def judge(samples: Sequence[Sample]) -> Iterator[tuple[str, bool]]:
             yield f"{measure:22} {name:12} {begin:9,.1f} {end:9,.1f}  {verdict}", fault
 
 
-def main(minutes: int, folder: Path) -> int:
-    """Sample, judge, and write samples.jsonl, a line each minute, and verdict.txt; return the exit status."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # sent when Locust has ended
+def ends_before(program: Program, until: float) -> bool:
+    """Wait for a program until a time of the monotonic clock; return whether it has ended."""
+    with suppress(subprocess.TimeoutExpired):
+        program.wait(max(0.0, until - time.monotonic()))
+    return program.poll() is not None
+
+
+def record(locust: subprocess.Popen[bytes], minutes: int, file: TextIO) -> tuple[list[Sample], list[str]]:
+    """Sample each minute while Locust runs, and write a line each; return the samples and the failures."""
     newline = "\r\n" if sys.stdout.isatty() else "\n"  # docker's client has put the terminal into raw mode
-    samples: list[Sample] = []
-    lines: list[tuple[str, bool]] = []
+    samples, wrong = [], []
     sampler, began = Sampler(), time.monotonic()
-    with suppress(KeyboardInterrupt), (folder / "samples.jsonl").open("w") as file:
-        for minute in range(1, minutes + 1):
-            time.sleep(max(0.0, began + EVERY * minute - time.monotonic()))
-            try:
-                samples.append(sampler.sample())
-                print(said := json.dumps(samples[-1]), file=file, flush=True)
-            except NotRunning as error:
-                lines.append((said := f"In minute {minute}, {error}", True))
-            print(f"minute {minute}: {said}", end=newline, flush=True)
-        time.sleep(EVERY)  # Locust, which began a little later, prints its verdict first
-    lines += list(judge(samples)) or [("The run was too short to be judged.", True)]
+    for minute in range(1, minutes + 1):
+        if ends_before(locust, began + EVERY * minute) or interrupts:
+            break
+        try:
+            samples.append(sampler.sample())
+            print(said := json.dumps(samples[-1]), file=file, flush=True)
+        except NotRunning as error:
+            wrong.append(said := f"In minute {minute}, {error}")
+        print(f"minute {minute}: {said}", end=newline, flush=True)
+    return samples, wrong
+
+
+def main(minutes: int, folder: Path) -> int:
+    """Run Locust, sample, judge, and write samples.jsonl and verdict.txt; return the exit status."""
+    note_interrupts()
+    running().services()
+    folder.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen([*LOCUST, folder / "load"]) as locust, (folder / "samples.jsonl").open("w") as file:
+        try:
+            samples, wrong = record(locust, minutes, file)
+            ends_before(
+                locust, time.monotonic() + EVERY
+            )  # it began a little later, and prints its verdict first
+        finally:
+            with suppress(NotRunning):
+                running().run("locust", "sh", "-c", END_LOCUST)
+    if locust.returncode == REFUSED:
+        return 1
+    lines = [(line, True) for line in wrong] + list(judge(samples))
+    lines = lines or [("The run was too short to be judged.", True)]
     if all("chat lines" not in sample[P95] for sample in samples):
         lines.append(("No chat line was timed.", True))
     failed = any(fault for _, fault in lines)
@@ -129,7 +163,7 @@ def main(minutes: int, folder: Path) -> int:
     text = "\n".join([f"{'':35} {'beginning':>9} {'end':>9}", *(line for line, _ in lines), last]) + "\n"
     (folder / "verdict.txt").write_text(text)
     print(f"\n{text}", end="")
-    return int(failed)
+    return int(failed or locust.returncode != 0)
 
 
 if __name__ == "__main__":

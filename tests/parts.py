@@ -1,7 +1,7 @@
-"""Runs the parts of the tests (parts.toml) for bin/test: `tests.parts quick|slow SECONDS STATE`.
+"""Runs the parts of the tests (tests/parts.toml) for bin/test: `tests.parts quick|slow SECONDS STATE`.
 
-SECONDS have passed since the command was typed, and STATE is a checksum of the files. The variables are
-those of `make help test-all`. Without arguments ONLY is checked, and nothing runs.
+SECONDS have passed since the command was typed, and STATE is a checksum of the files. The variables are those
+of `make help test-all`. Without arguments ONLY is checked, and nothing runs.
 """
 
 import os

@@ -108,7 +108,7 @@ class Stack:
         return self._run("bin/inside", *command)
 
     def upstage(self, *arguments: str, password: str = "") -> str:
-        """Run the backend's own command where it runs; `password` is typed at its prompt."""
+        """Run the backend's own command where it runs; return its output. `password` is typed at a prompt."""
         if self.mode == "containers":
             return self._run(
                 "docker", "compose", "exec", "-T", "backend", "upstage", *arguments, typed=password

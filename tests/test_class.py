@@ -33,7 +33,7 @@ LESSON_20 = "lessons/20-the-header-from-the-other-side"
 
 
 def run(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run bin/class as `make` does."""
+    """Run bin/class as `make` does; return the finished process."""
     environment = {**os.environ, **SETTINGS, **settings}
     command = ["bin/class", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)

@@ -204,7 +204,7 @@ def test_only_who_listens_may_write_where_sockets_are(composed: Json) -> None:
 
 
 def test_only_upstage_and_locust_have_the_account_for_load_tests(composed: Json) -> None:
-    """(backend/tests/test_load_account.py and, by the player's rows, test_load.py show that it works.)"""
+    """(backend/tests/test_accounts.py and, by the player's rows, test_load.py show that it works.)"""
     services = composed["services"].items()
     have = {name for name, each in services for mount in each["volumes"] if mount["source"] == "player"}
     assert have == {"backend", "camera", "mirror", "second", "third", "locust", "locust-worker"}

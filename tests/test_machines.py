@@ -57,7 +57,7 @@ class Machines:
         return ran(SCRIPT, *arguments, env=environment, cwd=cwd, timeout=300, **both)
 
     def on(self, machine: int, command: str) -> str:
-        """Type a command in the checkout of a machine."""
+        """Type a command in the checkout of a machine; return its output."""
         done = self.script("on", str(machine), "bash", "-ec", command, cwd=self.folder / str(machine))
         assert done.returncode == 0, done.stdout
         return done.stdout

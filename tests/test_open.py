@@ -64,7 +64,7 @@ def test_logs_follow_every_service(stack: Stack) -> None:
 
 
 def second_copy(stack: Stack) -> Stack:
-    """Run the command in operations.md, with other ports, where .env names the first copy's."""
+    """Return the stack that the command in docs/operations.md starts, on free ports of its own."""
     [printed] = re.findall(r"## A second copy\n\n```sh\n(.*?)```", OPERATIONS.read_text(), re.S)
     assert printed.endswith(" make up\n")
     project, *ports = re.findall(r"(\w+)=", printed)

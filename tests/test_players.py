@@ -58,7 +58,7 @@ def enter(visit: Visit, stack: Stack) -> Enter:
 
 
 def take(page: Page, name: str) -> None:
-    """Take an avatar."""
+    """Take the avatar with this name, and wait until it is this player's."""
     page.locator("#avatar-tray .thing", has_text=name).click()
     expect(page.locator(".avatar.mine")).to_be_visible()
 

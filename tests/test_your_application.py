@@ -83,7 +83,7 @@ def site() -> Iterator[Site]:
 
 @contextmanager
 def program(*command: str, port: int, folder: Path = REPO) -> Iterator[None]:
-    """Run an application on this machine."""
+    """Run an application on this machine during the block, which begins when it listens on `port`."""
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
@@ -106,7 +106,9 @@ def outcome(response: requests.Response) -> str:
 
 
 def test_a_program_on_this_machine_by_the_pages_commands(site: Site) -> None:
-    """The program is Datasette: its pages, a stream, a comparison; then the same without UpStage."""
+    """With Datasette as the program: a page is cached, a stream is whole, the comparison counts hits; without
+    UpStage a page is cached and purged.
+    """
     [site.app_port] = free_ports(1)
     install, up = block("python3 -m venv"), block("make up EXTRAS=app")
     try:

@@ -93,7 +93,7 @@ sub write_report {
         set resp.http.Server-Timing = {"varnish;desc=""} + req.http.X-Outcome + {"""};
     }
 
-    # Do not disclose product names and versions. Age stays: browsers need it.
+    # Remove headers that only disclose products and versions. Age stays: browsers need it.
     unset resp.http.Server;
     unset resp.http.Via;
     unset resp.http.X-Varnish;

@@ -5,8 +5,8 @@
 # example, passes requests with a cookie); they add to its hooks: vcl_req_cookie, vcl_beresp_control ...
 # https://varnish-cache.org/docs/7.1/users-guide/vcl-built-in-subs.html
 #
-# tests/rules.txt lists the rules, each with the requests that test it. (Rules that need several clients, an expired copy
-# or the log are VTCs in tests/.)
+# varnish/tests/rules.txt lists the rules, each with the requests that test it. (Rules that need several clients, an expired
+# copy or the log are VTCs in varnish/tests/.)
 
 vcl 4.1;
 
@@ -32,5 +32,5 @@ include "rule.vcl";         # on /try/, why a response was not stored
 include "cache_status.vcl"; # Cache-Status and Server-Timing: every response says what happened
 include "microcache.vcl";   # responses that nginx may cache until the end of the second
 include "large_media.vcl";  # files that nginx sends from the disk
-include "conditional.vcl";  # conditional requests, for copies
+include "conditional.vcl";  # conditional requests that a copy answers: 304 or 412
 include "trace.vcl";        # the fetch in a trace

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2153  # start.sh and reload.sh use some variables, table.sh sets others
-# Every setting, checked (settings.md explains them), and the VCL that depends on them.
+# Every setting, checked (varnish/settings.md explains them), and the VCL that depends on them.
 
 die() {
     echo "$*" >&2

@@ -95,7 +95,7 @@ def editor(workshop: Backend, admin: Editor) -> Editor:
 
 
 def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
-    """Make a server's data: a stage with a chat line, and `media` by name, without the ending."""
+    """Return a server's data: a stage with a chat line, and `media` by name, without the ending."""
     folders = Folders(folder)
     with closing(Database(folders.data)) as database:
         database.add_stage(new_stage("demo", "Demo"))
@@ -108,7 +108,7 @@ def made(folder: Path, line: str, password: str, **media: bytes) -> Folders:
 
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
-    """Make data with a chat line, two media, and all other files that a backup contains."""
+    """Return data with a chat line, two media, and all other files that a backup contains."""
     folders = made(tmp_path / "first", "hello", "secret", hat=b"hat")
     folders.put("audio/bell.mp3", b"bell")
     (folders.data / "lessons.json").write_text("{}")
@@ -117,5 +117,5 @@ def folders(tmp_path: Path) -> Folders:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Folders:
-    """Make the data of another machine."""
+    """Return the data of another machine."""
     return made(tmp_path / "second", "other", "other", cup=b"cup")

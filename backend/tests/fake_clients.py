@@ -58,7 +58,7 @@ class FakeClient:
 
 
 async def sesame(name: str, password: str, address: str) -> Player | None:
-    """Accept any name with this password, as a player who may act."""
+    """Return a player who may act, for any name with the password `sesame`; None for any other password."""
     return acting_player(name) if password == "sesame" else None
 
 
@@ -78,7 +78,7 @@ def turn(connections: Connections) -> None:
 
 
 class SocketClient:
-    """A connection of the stage port, with everything behind it."""
+    """A connection of the stage port, and the server's objects that handle it."""
 
     def __init__(
         self,

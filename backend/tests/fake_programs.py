@@ -52,7 +52,7 @@ class Machine(Clock):
         return [process for process in self.processes if not process.ended]
 
     def finish(self, content: bytes = b"mp3") -> None:
-        """End the two oldest programs, with a file."""
+        """End the two oldest programs successfully, after the encoder has written its file."""
         encoder, speaker = self.running()[:2]
         Path(encoder.arguments[-1]).write_bytes(content)
         speaker.end(ProcessDone(0))

@@ -35,7 +35,7 @@ class Worker:
         return self.waiting[-1][0]
 
     def turn(self) -> None:
-        """Do one piece of work."""
+        """Do the oldest piece of work, and fire its Deferred."""
         deferred, work = self.waiting.popleft()
         try:
             result = work()

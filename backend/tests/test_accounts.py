@@ -60,7 +60,7 @@ class Login:
         return begin(self.accounts.sign_in(name, password, address))
 
     def token(self, name: str, password: str, address: str = HOME) -> str | None:
-        """Return a session, None if the password was wrong; raise TooManyFailures."""
+        """Return a session's token, None if the password was wrong; raise TooManyFailures."""
         [result] = self.begin(name, password, address)
         if isinstance(result, Failure):
             result.raiseException()

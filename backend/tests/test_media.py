@@ -89,7 +89,9 @@ def repeating(reference: str, ids: str = "abcdefghijk") -> str:
 
 
 def nested(element: str, ids: str = "abcdefghijk") -> str:
-    """Return elements made from a text: each has its ID, and refers to the one BEFORE."""
+    """Return a copy of the element for each ID after the first: ID is replaced by its own ID, BEFORE by the
+    previous one.
+    """
     return f"<g id='{ids[0]}'/>" + "".join(
         element.replace("ID", id).replace("BEFORE", before) for before, id in pairwise(ids)
     )

@@ -101,7 +101,7 @@ def test_the_reactor_lag_is_measured(meter: Meter) -> None:
 
 
 def scrape(server: Backend) -> dict[str, float]:
-    """Return all numbers by name and labels."""
+    """Return every sample of the server's /metrics, by name and labels."""
     connection = HTTPConnection("127.0.0.1", server.port_of("MetricsSite"), timeout=60)
     connection.request("GET", "/metrics")
     response = connection.getresponse()

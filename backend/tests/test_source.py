@@ -1,4 +1,4 @@
-"""The source: packages import in one direction only (README.md), and repeated figures agree."""
+"""The source: packages import in one direction only (backend/README.md), and repeated figures agree."""
 
 import ast
 import re

@@ -20,7 +20,7 @@ WORD = "k3f9k3f9"
 def origin(
     server: Backend, word: str = WORD, text: str = "", headers: dict[str, str] | None = None, **said: object
 ) -> Response:
-    """A request to the origin of a run."""
+    """Return the response of a run's origin to a request."""
     scenario = urlsafe_b64encode((text or urlencode(said)).encode()).rstrip(b"=").decode()
     return ask(server, f"/try/origin/{word}/{scenario}", **(headers or {}))
 

@@ -179,7 +179,7 @@ stack_locust() {
     # shellcheck disable=SC2086  # no option on a terminal
     docker compose exec $terminal -e LOADTEST_REPORTS=/tmp/reports "${variables[@]}" locust python run.py "$2" || code=$?
     [ "$code" != 64 ] || return "$code"
-    rm -rf "${1:?}"/* # a run that fails before it writes a report does not leave the previous one behind
+    rm -rf "$1" && mkdir -p "$1" # a run that fails before it writes a report does not leave the previous one behind
     container_exec locust tar -C /tmp/reports -c . | tar -x -C "$1"
     return "$code"
 }

@@ -8,9 +8,10 @@ engine_reason=
 engine_answers() { has docker && timeout 20 docker info >/dev/null 2>&1; }
 
 compose_needed=2.24.4 # and newer: labs and extras use !reset and !override
-compose_outdated() {
-    [[ $compose_version =~ ^v?([0-9]+)\.([0-9]+)\.([0-9]+) ]] &&
-        ((BASH_REMATCH[1] * 1000000 + BASH_REMATCH[2] * 1000 + BASH_REMATCH[3] < 2024004))
+# compose_suffices: succeeds if Compose has that version or a newer one, or does not tell.
+compose_suffices() {
+    local found=${compose_version#v}
+    printf '%s\n' "$compose_needed" "${found:-$compose_needed}" | sort -CV
 }
 
 start_engine() {
@@ -71,5 +72,5 @@ ensure_engine() {
         start_engine || return 1
     fi
     compose_answers || install_compose
-    if compose_outdated; then die "Compose $compose_version is too old: $compose_needed or newer is needed (docs/operations.md, Engines and versions)."; fi
+    compose_suffices || die "Compose $compose_version is too old: $compose_needed or newer is needed (docs/operations.md, Engines and versions)."
 }

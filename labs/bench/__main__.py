@@ -144,12 +144,12 @@ def summarize(cell: dict[str, Any]) -> None:
 
 
 def driver(cell: Cell) -> Any:
-    """Return the module that measures a cell; drivers/__init__.py describes such modules."""
+    """Return the module that measures a cell; labs/bench/drivers/__init__.py describes such modules."""
     return importlib.import_module(f"labs.bench.drivers.{cell.driver}")
 
 
 def sample(experiment: Experiment, stack: LabStack, cell: Cell) -> dict[str, float]:
-    """Take one measurement, with the CPU and memory that every service used for it."""
+    """Return the figures of one measurement, with the CPU and memory that every service used for it."""
     before, begin = stack.usage(experiment.services), time.monotonic()
     psutil.cpu_percent()  # the next call returns the mean since this one
     own = driver(cell).measure(stack, cell.settings)

@@ -125,7 +125,7 @@ def across(title: str, cells: Sequence[Cell], series: Sequence[str], name: str, 
 
 
 def factor(cell: Cell, cells: Sequence[Cell], lab: Experiment) -> str:
-    """Return a cell's primary figure divided by its baseline's, the cell that differs only in `baseline`."""
+    """Return a cell's primary figure divided by that of the cell that differs in `baseline`, as text."""
     reference = cell["key"] | {name: value for name, value in lab.baseline.items() if name in cell["key"]}
     base = next((one["median"].get(lab.primary) for one in cells if one["key"] == reference), None)
     mine = cell["median"].get(lab.primary)
@@ -135,7 +135,7 @@ def factor(cell: Cell, cells: Sequence[Cell], lab: Experiment) -> str:
 
 
 def spread(cell: Cell, name: str) -> str:
-    """Return the lowest and the highest sample, if there are several."""
+    """Return the lowest and the highest sample as text; empty if they are equal."""
     found = cell["spread"].get(name)
     return f" [{number(found[0])} to {number(found[1])}]" if found and found[0] != found[1] else ""
 

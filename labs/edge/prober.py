@@ -58,7 +58,7 @@ class Page:
 
 
 class Prober:
-    """A crowd of clients."""
+    """A crowd of clients, and what they have seen since `run` began."""
 
     def __init__(
         self, addresses: list[str], host: str, files: list[str], seed: int, pages: Sequence[str] = ()
@@ -113,7 +113,7 @@ class Prober:
             yield f"{host} stage socket", host, STAGE_PORT, JOIN + b"\0"
 
     async def _hold(self, name: str, host: str, port: int, first: bytes) -> None:
-        """Join a stage, and read until the connection ends."""
+        """Join a stage, and read until the connection ends; note in `held` when that was."""
         self.held[name] = 0
         with suppress(OSError):
             reader, writer = await asyncio.open_connection(host, port)

@@ -64,7 +64,7 @@ def observe(
 
 
 def flood(project: str, name: str, sizes: Sizes) -> Outcome:
-    """Run one flood against a project's containers."""
+    """Run one flood against a project's containers; return its outcome."""
     containers, outcome = Containers(project), Outcome(name)
     here, there = multiprocessing.Pipe(duplex=False)
     over = multiprocessing.Event()

@@ -15,7 +15,7 @@ RUNS = 2
 class Run:
     """nginx's log of a run, after the warm-up: the requests of both models."""
 
-    lasted: float  # how long the run lasted, in seconds
+    lasted: float  # seconds, without the warm-up
     arrives: list[Line]
     waits: list[Line]
 

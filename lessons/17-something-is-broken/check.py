@@ -42,12 +42,12 @@ def check(lab: Laboratory, need: Need) -> None:
 
 
 def question(lab: Laboratory, need: Need) -> Question:
-    """Return the causes to choose from."""
+    """Return the question about this attempt's fault: its cause, and three causes that resemble it."""
     return QUESTIONS[random_fault(lab, need).random]
 
 
 def random_fault(lab: Laboratory, need: Need) -> State:
-    """Return the random fault of this attempt, unless `make mend` has repaired it."""
+    """Return the random fault of this attempt; refuse if there is none, or if `make mend` has repaired it."""
     state = read_state(lab.evidence.state / "fault.json")
     need(state and state.random and state.broken >= lab.began, "not-broken")
     assert state

@@ -60,7 +60,10 @@ def passing(lab: Laboratory, names: Collection[str]) -> set[str]:
 
 
 def copy_rules(folder: Path, rule: str | None) -> None:
-    """Copy the files that a VTC needs: the test, varnish/*.vcl, and the starter's."""
+    """Copy the files that a VTC needs: the test, varnish/*.vcl, and the starter's.
+
+    `rule` is appended to the shipped rules of FILE; None: copy the learner's own.
+    """
     for file in (*REPO.glob("varnish/*.vcl"), *REPO.glob("starter/varnish/*.vcl"), REPO / TEST):
         name = str(file.relative_to(REPO))
         text = file.read_text() if name in (FILE, TEST) and (rule is None or name == TEST) else shipped(name)

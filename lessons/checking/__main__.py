@@ -43,6 +43,10 @@ def run(progress: Progress, command: str, number: str) -> int:
     if command == "check" and number == "all":
         return print_results(progress)
     if command == "learn":
+        if not (sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"):
+            without = "Without one: make lesson LESSON=1, make check LESSON=1"
+            print(f"make learn needs a terminal. {without}", file=sys.stderr)
+            return 2
         from .learn import learn  # the only command that needs a terminal
 
         return learn(find(number) if number else None)
@@ -85,7 +89,7 @@ def begin(progress: Progress, lesson: Lesson) -> int:
 
 
 def check(lesson: Lesson) -> int:
-    """Judge the attempt, then the answer in ANSWER. On a terminal, meanwhile print which step takes time."""
+    """Judge the attempt, then the answer in ANSWER; return the exit code. A terminal shows the slow steps."""
 
     def report(doing: str) -> None:
         if sys.stderr.isatty():
@@ -102,7 +106,7 @@ def check(lesson: Lesson) -> int:
 
 
 def print_results(progress: Progress) -> int:
-    """Print the result of every lesson: a table, or with JSON=1 a list for grading."""
+    """Print every lesson's result: a table, or with JSON=1 a list for grading; return 0 if all are done."""
     results = progress.results()
     if os.environ.get("JSON"):
         print(json.dumps(results, indent=1))

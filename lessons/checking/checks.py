@@ -16,7 +16,7 @@ Need = Callable[..., None]  # need(fact, refusal, *figures): raises Missing unle
 
 
 def check(lesson: Lesson, lab: Laboratory) -> None:
-    """Examine the evidence. Raise Missing."""
+    """Run the lesson's own check of an attempt; raise Missing for the first fault."""
     _module(lesson.folder).check(lab, _need(lesson, lab.word))
 
 

@@ -178,7 +178,9 @@ class Evidence:
             return stack.nginx_is_current()
 
     def ask(self, ask: Ask) -> Response:
-        """Send one request over a separate connection, with the headers of curl."""
+        """Send one request over a separate connection, with the headers of curl; return the response,
+        decompressed.
+        """
         self._report(f"requesting {ask.url} on {ask.host}")
         connection = http.client.HTTPConnection(self.address, self.http_port, timeout=20)
         try:

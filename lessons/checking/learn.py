@@ -176,7 +176,9 @@ def say(text: str) -> None:
 
 @contextmanager
 def keyboard() -> Iterator[Keys]:
-    """Read keys immediately, without printing them; ignore arrows, whose sequences contain letters."""
+    """Yield a function that reads keys immediately, without printing them; it ignores arrows, whose sequences
+    contain letters.
+    """
     typed = bytearray()
 
     def key(seconds: float) -> str:

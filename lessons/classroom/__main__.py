@@ -15,6 +15,7 @@ from .copies import made
 from .status import as_csv, as_table, read_copies
 
 CLASS = Path(".run/class")
+NOTHING_TO_DO = 3  # exit status
 NUMBERS = {"open": "N", "reset": "WHO"}  # the variables that commands take
 
 
@@ -27,10 +28,17 @@ def check(command: str, text: str = "") -> None:
         stop(f"{variable} is '{text}'; it must be a number from 1 to 99, such as {variable}=7")
     if command == "open":
         copies.first_port(int(text))
+    elif not made(CLASS):
+        print("No class is open. Type: make class N=20", file=sys.stderr)
+        sys.exit(NOTHING_TO_DO if command == "down" else 1)
 
 
 def room(last: str) -> None:
-    """Exit if the copies that are not open need more memory than there is."""
+    """Say what may surprise; exit if the copies that are not open need more memory than there is."""
+    if copies.run("git", "status", "--porcelain", "--untracked-files=no"):
+        print("This checkout has changes that are not committed: the copies get the last commit.")
+    if os.environ["BIND_ADDR"] != "127.0.0.1" and not os.environ.get("SERVER_NAMES"):
+        print("BIND_ADDR lets other machines in, but without SERVER_NAMES nginx answers with 421.")
     copies.require_memory(len(copies.missing(CLASS, int(last))))
 
 

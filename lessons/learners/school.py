@@ -200,7 +200,7 @@ class Learner:
         return self
 
     def wait(self, seconds: float) -> Self:
-        """Sleep."""
+        """Wait that many seconds, as the page asks a learner to."""
         time.sleep(seconds)
         return self
 

@@ -1,7 +1,7 @@
 """Attempts that do not complete a lesson: nothing at all; a solution that works for the wrong reason; a
 forgotten step. Each is refused by its sentence in lesson.toml.
 
-The attempts at lesson 12, which need no stack, are in tests/test_load_models.py.
+The attempts at lesson 12, which need no stack, are in lessons/tests/test_load_models.py.
 """
 
 import json

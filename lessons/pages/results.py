@@ -29,7 +29,7 @@ def read_results(text: str) -> dict[int, dict[str, Any]]:
 
 
 def _read(told: dict[str, Any]) -> dict[str, Any]:
-    """Return a result after checking it; its texts come from a learner, and are not HTML."""
+    """Return a checked result, or raise ValueError; its texts come from a learner, and are not HTML."""
     result = {name: told.get(name) or empty for name, empty in NOTHING.items()}
     if result["state"] not in STATES or not WORD.fullmatch(result["word"]):
         raise ValueError(f"{result['state']!r}, {result['word']!r}")

@@ -1,5 +1,6 @@
 """Every lesson has a page with all its sections, a check whose names exist, and a solution that fits the
-shipped files. (learners/test_solutions.py follows it on a running stack.)"""
+shipped files. (lessons/learners/test_solutions.py follows it on a running stack.)
+"""
 
 import ast
 import re

@@ -58,7 +58,7 @@ class BackendPoll:
             self.settled = False
 
     def stop(self) -> None:
-        """Request the metrics once more at the end of the run."""
+        """Request the metrics once more at the end of a run in which they are watched."""
         if self._kill():
             try:
                 gevent.sleep(SETTLE)
@@ -96,7 +96,7 @@ class BackendPoll:
             self.look()
 
     def look(self, timeout: float = TIMEOUT) -> None:
-        """Request the metrics now."""
+        """Request the metrics now, and add what is new to `asked`; if that fails, note the reason."""
         try:
             assert self._environment.parsed_options
             host = topologies.metrics_host(self._environment.parsed_options.topology)

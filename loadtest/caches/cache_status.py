@@ -41,7 +41,9 @@ class Member:
 
 
 def parse(field: str) -> list[Member]:
-    """Parse a whole field; the caller has joined repeated header lines with commas."""
+    """Return the members of a whole field, in its order; the caller has joined repeated header lines with
+    commas.
+    """
     members = []
     for member in MEMBER.findall(field):
         if parts := [part.strip() for part in PART.findall(member)]:

@@ -27,12 +27,14 @@ class Metrics:
 
     @property
     def total(self) -> float:
-        """The requests of all classes."""
+        """The number of requests that the backend has answered since it started."""
         return sum(self.requests.values())
 
 
 def read(text: str, at: float) -> Metrics:
-    """Sum the needed samples over their other labels. Raise ValueError if they are missing."""
+    """Return the report in a text, its samples summed over their other labels; raise ValueError if one is
+    missing.
+    """
     sums: Counter[str] = Counter()
     requests: Counter[str] = Counter()  # empty before the first request
     for name, labels, value in SAMPLE.findall(text):
@@ -59,7 +61,7 @@ def rates(earlier: Metrics | None, later: Metrics | None) -> dict[str, float] | 
 
 
 def since(known: Mapping[str, float] | None, now: Mapping[str, float]) -> Counter[str]:
-    """Return each class's requests between two reports, or since a restart; none before the first report."""
+    """Return each class's requests between two reports, or since a restart; none for the first report."""
     if known is None:
         return Counter()
     restarted = any(now.get(kind, 0) < count for kind, count in known.items())

@@ -42,7 +42,8 @@ Counts = Mapping[tuple[str, str, str], int]
 
 
 def complete(counts: Counts, asked: Mapping[str, int]) -> Counts:
-    """Add the requests that only the backend reports, so that the backend's column adds up to its log.
+    """Return the counts with the requests that only the backend reports, so that its column adds up to its
+    log.
 
     `asked`: class of paths -> requests, as the backend counts them. A stale response causes a refresh, and
     several responses may share a refresh; it counts in the row of those responses if all are in one row.

@@ -39,7 +39,7 @@ class Capacity(Series):
 
 
 def next_level(carried: int, failing: int | None, most: int) -> int:
-    """Return the number of users to try next; 0 if the result is close enough."""
+    """Return the number of users to try next; 0 if all are carried, or if the result is close enough."""
     if failing is None:
         return min(2 * carried, most) if carried < most else 0
     return (carried + failing) // 2 if failing - carried > max(1, CLOSE * failing) else 0

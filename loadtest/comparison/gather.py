@@ -31,7 +31,7 @@ def register(environment: Environment) -> None:
 
 
 def gather(runner: Runner) -> None:
-    """Return when every worker has sent its counts, and counts from 0."""
+    """Wait until every worker has sent its counts, and counts from 0; after PATIENCE, log which have not."""
     if not isinstance(runner, MasterRunner):
         return
     waiting.clear()
@@ -45,7 +45,7 @@ def gather(runner: Runner) -> None:
 
 
 def reply(environment: Environment, msg: Message, **_: Any) -> None:
-    """On a worker, send the same figures as in a report."""
+    """On a worker, send the same figures as in a report, and count from 0."""
     runner = environment.runner
     assert isinstance(runner, WorkerRunner)
     data: dict[str, Any] = {}

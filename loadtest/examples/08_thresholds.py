@@ -1,7 +1,8 @@
 """A load test that decides: it sets the exit code, so that a build can stop.
 
 Look at: the last lines of the log, and `echo $?`. Set SLOWEST to 1: the run fails, although every response
-was right. Copied to mine/, a file `thresholds.toml` does the same without code (loadtest/mine/README.md).
+was right. If you copy this class to mine/, a file `thresholds.toml` beside it does the same without code
+(loadtest/mine/README.md).
 """
 
 import logging

@@ -58,5 +58,7 @@ def _directives(cache_control: str) -> dict[str, str]:
 
 
 def _seconds(text: str) -> int:
-    """Return a number of seconds, 0 if the text is no number: when in doubt, a browser revalidates."""
+    """Return a number of seconds, or 0 if the text is not a number: an unreadable max-age makes the copy
+    stale, an unreadable Age is ignored.
+    """
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -228,7 +228,7 @@ class Crawl(OpenModel):
             fault = TIMEOUT
         except (OSError, http.client.HTTPException, zlib.error) as error:
             fault = f"no response: {type(error).__name__}"
-        except Exception as error:  # as in users/arrivals.py: this is no task of Locust's
+        except Exception as error:  # Locust reports only tasks' exceptions, and this is no task
             self.environment.events.user_error.fire(
                 user_instance=self, exception=error, tb=error.__traceback__
             )

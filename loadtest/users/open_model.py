@@ -1,4 +1,5 @@
-"""The open model: work begins when it is due, however long earlier work takes (see users/arrivals.py).
+"""The open model: work begins when it is due, however long earlier work takes (see
+loadtest/users/arrivals.py).
 
 Each process has one user of such a class, which does its share of the work that the form asks for.
 """

@@ -1,4 +1,4 @@
-"""Samples of the stage and of the socket policy, for Locust's table; Locust's client reports HTTP samples."""
+"""Samples for Locust's table of all that Locust's own HTTP client does not report."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from users.connection import StageError
 
 
 class Samples:
-    """Rows of one type in Locust's table: `stage`, `ws` or `policy`."""
+    """Rows of one type in Locust's table: `stage`, `ws`, `policy`, `arrival` or `crawl`."""
 
     def __init__(self, environment: Environment, kind: str) -> None:
         self._environment = environment

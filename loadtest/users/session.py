@@ -68,7 +68,7 @@ class StageSession:
         return self._connection
 
     def join(self, key: str) -> None:
-        """Connect and join; `key` comes from /admin/id."""
+        """Connect and join, or raise StageError; `key` comes from /admin/id."""
         with self.samples.timed("connect"):
             self._connection = self._connect()
             self.wait_for("SET")
@@ -135,7 +135,7 @@ class StageSession:
         raise StageError(f"no {mode} within {PATIENCE:g} s")
 
     def received(self, mode: str, fields: dict[str, str]) -> None:
-        """Handle a frame other than chat."""
+        """Handle a frame other than chat; raise StageError if the stage rejects or ends this session."""
         if self._media:
             self._media.received(mode, fields)
         if mode == "ERR_DOUBLE_LOGIN":

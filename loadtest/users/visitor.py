@@ -34,7 +34,7 @@ class StageVisitor(Browser):
         )
 
     def fetch_path(self, path: str) -> bool:
-        """Fetch a path that a frame from the stage has named."""
+        """Fetch a path that a frame from the stage has named; return False if that failed."""
         return self.fetch(self.url(path))
 
     def connect(self) -> SocketConnection:

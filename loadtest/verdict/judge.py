@@ -107,7 +107,9 @@ class Line:
 
 
 def read(path: Path) -> Thresholds:
-    """Read a file of thresholds. Raise ValueError for unknown entries: a typo must not weaken the verdict."""
+    """Return the thresholds of a file. Raise ValueError for unknown entries: a typo must not weaken the
+    verdict.
+    """
     with path.open("rb") as file:
         tables = tomllib.load(file)
     for table, lines in tables.items():

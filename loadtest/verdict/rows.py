@@ -49,5 +49,5 @@ def of_run(
 
 
 def sort(row: str) -> str:
-    """Return a row without the name of its file or stage: `GET /media`."""
+    """Return the sort of a row, its text up to a second slash: `GET /media/audio/*.mp3` -> `GET /media`."""
     return "/".join(row.split("/")[:2])

@@ -53,7 +53,7 @@ def publish(environment: Environment) -> None:
 
 
 def write(environment: Environment) -> None:
-    """Write the file every EVERY seconds."""
+    """Write the run's figures to LIVE every EVERY seconds; this never returns."""
     part = LIVE.with_suffix(".part")
     while True:
         with suppress(OSError):  # the disk may be full: the run must continue
@@ -63,7 +63,7 @@ def write(environment: Environment) -> None:
 
 
 def beside() -> str:
-    """Return the figures of a run in another process; empty if there is none."""
+    """Return the figures that a run in another process has just written; empty if there are none."""
     try:
         if LIVE.stat().st_mtime > time.time() - 3 * EVERY:
             return LIVE.read_text()

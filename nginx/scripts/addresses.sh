@@ -47,7 +47,7 @@ inside=${NET:+$NET.1:}
 : "${LISTEN_STATUS:=9091}"                     # the number of nginx's connections
 
 # --- Services: unix:/PATH or HOST:PORT.
-# Varnish, for the default host. Several share the files (README.md): HOST HOST:PORT is one port of several hosts.
+# Varnish, for the default host. Several share the files (nginx/README.md): HOST HOST:PORT is one port of several hosts.
 : "${VARNISH_ADDRESS:=$(reach varnish/varnish "$(host varnish 2):8084")}"
 : "${VARNISH_TCP_ADDRESS:=$(host varnish 2):8080}"                                  # for classic.localhost
 : "${BACKEND_ADDRESS:=$(reach backend/upstage "$(host backend 3):8081")}"           # pages and WebSockets

@@ -96,7 +96,7 @@ BACKEND_SERVER=$(server "$BACKEND_ADDRESS")
 BACKEND_STAGE_SERVER=$(server "$BACKEND_STAGE_ADDRESS")
 BACKEND_DIRECT_SERVER=$(server "$BACKEND_DIRECT_ADDRESS")
 
-# sites/default.conf.template, for the stack's own UpStage.
+# nginx/sites/default.conf.template, for the stack's own UpStage.
 # Locust's own HttpUser names the site as it reaches the load port.
 # shellcheck disable=SC2016  # nginx's variables: what LISTEN_LOAD is compared with
 case $LISTEN_LOAD in

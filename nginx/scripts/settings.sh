@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2153  # render.sh uses some variables, table.sh sets others
-# Every setting, checked and exported, because envsubst reads the environment; ../settings.md explains them. Sourced by render.sh. An
-# invalid value ends the script with one line, before any file is written.
+# Every setting, checked and exported, because envsubst reads the environment; nginx/settings.md explains them. Sourced by render.sh.
+# An invalid value ends the script with one line, before any file is written.
 
 . ../starter/nginx/starting.sh
 . ../starter/nginx/certificate.sh

@@ -103,7 +103,7 @@ class NginxServer(Service):
         self.edit("nginx.conf", "worker_processes 4;", "worker_processes 1;")
 
     def render(self, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Fill the templates without running nginx."""
+        """Fill the templates without running nginx; return the finished process, with its output."""
         script = '. "$(dirname "$0")/scripts/render.sh"'
         return self.run("sh", "-c", script, self.scripts / "start.sh", **settings)
 

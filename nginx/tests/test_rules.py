@@ -1,4 +1,4 @@
-"""rules.txt: each rule of nginx's sites, on a running nginx with the deployed files."""
+"""nginx/tests/rules.txt: each rule of nginx's sites, on a running nginx with the deployed files."""
 
 import pytest
 

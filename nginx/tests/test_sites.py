@@ -1,4 +1,4 @@
-"""The properties of nginx's sites that a request and its response (rules.txt) cannot show."""
+"""The properties of nginx's sites that a request and its response (nginx/tests/rules.txt) cannot show."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Slow clients. The time limits are those of limits/timeouts.conf.template, ten times shorter or more."""
+"""Slow clients. The limits are those of nginx/limits/timeouts.conf.template, ten times shorter or more."""
 
 import contextlib
 import http.client

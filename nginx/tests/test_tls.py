@@ -26,7 +26,7 @@ def accepted(server: NginxServer, tls: ssl.SSLContext) -> bool:
 
 
 def openssl(*arguments: str | Path) -> str:
-    """Run the openssl command."""
+    """Run openssl with these arguments; return its output."""
     return subprocess.check_output(["openssl", *arguments], text=True, stderr=subprocess.DEVNULL)
 
 

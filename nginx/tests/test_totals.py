@@ -38,7 +38,7 @@ def test_the_micro_cache_holds_a_bounded_number_of_copies(fresh: NginxServer) ->
     copies = sum(len(files) for _, _, files in os.walk(fresh.folder / "micro_cache"))
     # There are more than may be in use at a time (`in_progress`), and about as many as compose.yaml assumes.
     assert 2400 < copies <= 3100
-    # Collisions of two workers (sites/default.conf.template), which must stay rare.
+    # Collisions of two workers (nginx/sites/default.conf.template), which must stay rare.
     assert len(fresh.log_lines("could not allocate")) < 50
 
 

@@ -1,7 +1,7 @@
 """policyd: a Flash socket policy daemon, and an example of a small server that survives hostile clients.
 
-In reading order: the log, the server, the policy file, the check, the command line. A table in README.md
-gives the answer to each kind of client; `tests/test_table.py` tests it.
+In reading order: the log, the server, the policy file, the check, the command line. A table in
+policyd/README.md gives the answer to each kind of client; policyd/tests/test_table.py tests it.
 """
 
 import argparse
@@ -322,7 +322,7 @@ async def run(options: argparse.Namespace) -> None:
 
 
 def number(text: str) -> int:
-    """Convert a port, a count or seconds from the command line."""
+    """Return a port, a count or seconds from the command line; raise ValueError unless it is 0 to 65535."""
     if not 0 <= int(text) <= 65535:
         raise ValueError
     return int(text)

@@ -48,5 +48,5 @@ class Daemon(subprocess.Popen[bytes]):
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
+    """Run the command with these arguments to its end; return the finished process."""
     return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)

@@ -1,4 +1,6 @@
-"""recipes/*_cache.py: Django, Flask and FastAPI name what is on a page, and a saved object purges it."""
+"""starter/recipes/*_cache.py: Django, Flask and FastAPI name what is on a page, and a saved object
+purges it.
+"""
 
 import shutil
 from collections.abc import Iterator

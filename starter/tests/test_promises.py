@@ -1,4 +1,5 @@
-"""The promises of ../README.md, with an application that does what proxies often break (app.py).
+"""The promises of starter/README.md, with an application that does what proxies often break
+(app.py).
 
 The VTCs here test default.vcl; these tests are for nginx.conf, and for all parts together.
 """

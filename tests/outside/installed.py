@@ -33,7 +33,7 @@ def python_tools() -> Path:
 
 
 def cache_tests() -> Path:
-    """Install the tests of HTTP caches (caching/package-lock.json); return their folder."""
+    """Install the tests of HTTP caches (tests/outside/caching/package-lock.json); return their folder."""
     packages = HERE / "caching"
     folder = shutil.copytree(packages, PLACE / "caching", dirs_exist_ok=True)
     npm: list[str | Path] = [python_tools() / "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -42,7 +42,7 @@ def cache_tests() -> Path:
 
 
 def h2spec() -> Path:
-    """Build the program h2spec (h2spec/go.mod) with the Go of this machine; return its path."""
+    """Build h2spec (tests/outside/h2spec/go.mod) with the Go of this machine; return its path."""
     if not shutil.which("go"):
         pytest.skip("h2spec is built with Go, which is not installed (apt-get install golang-go)")
     program = PLACE / "h2spec"

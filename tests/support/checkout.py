@@ -25,7 +25,7 @@ def copy_checkout(folder: Path) -> None:
 
 
 def commit(folder: Path, message: str) -> None:
-    """Commit everything."""
+    """Commit every change in the checkout, with this message."""
     author = ("-c", "user.name=test", "-c", "user.email=test@example.org")
     for command in (["add", "-A"], [*author, "commit", "-qm", message]):
         subprocess.run(["git", *command], cwd=folder, check=True)

@@ -1,4 +1,4 @@
-"""A server behind the one under test: answers over TCP or a Unix socket and records the requests."""
+"""An origin for the server under test: it answers over TCP or a Unix socket and records the requests."""
 
 import contextlib
 import socket

@@ -87,12 +87,12 @@ class Service:
         return {"PATH": PATH, **self.settings, **settings}
 
     def run(self, *command: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in that environment to its end."""
+        """Run a command in the scripts' environment to its end; return it, with its output."""
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         return ran(*command, env=self.environment(**settings), timeout=60, **both)
 
     def run_script(self, name: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the shell scripts to its end."""
+        """Run one of the shell scripts to its end; return it, with its output."""
         return self.run("sh", self.scripts / name, **settings)
 
     def run_start(self, healthy: Callable[[], bool], *options: str) -> None:

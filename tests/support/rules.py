@@ -1,19 +1,25 @@
-"""Rules of a proxy as a table: a request, what the server behind gets and says, what the client gets.
+"""Rules of a proxy as a table: a request, what the origin gets and answers, and what the client gets.
 
 The paragraph of a rule begins with `#` and the rule in words; `for HOST in a b` repeats it. A row is
 
-    request | what the server behind gets | what it says | what the client gets
+    request | what the origin gets | what it answers | what the client gets
 
-or, where nothing behind may be asked, `request | what the client gets`. Two spaces separate words:
+or, if the request must not reach an origin, `request | what the client gets`. Two spaces separate words:
 
-    GET /page  Name: value  'body'   a request; `@name` before it is the listener, RAW its bytes
+    GET /page  Name: value  'body'   a request; `@name` in front names the listener; after RAW the rest is
+                                     sent byte for byte
     Name: value   Name ~ pattern   Name !~ pattern   no Name   header fields
     'all'   ~ pattern   !~ pattern               the body
     404   hit   ttl=60                           a status, an outcome, the lifetime that Cache-Status states
-    GET /other   twice   @name                   what is asked, how often, and which server
-    5000 bytes   chunked   closes   down   a body; of unknown length; no response; a server that is not there
+    GET /other   twice   @name                   what the origin gets, how often, and which origin gets it
+    never                                        no origin is asked
+    5000 bytes                                   a body of that length
+    chunked                                      a body without a Content-Length
+    closes                                       the origin ends the connection without a response
+    down                                         the origin does not listen
 
-`-` says nothing; `{9x}` is nine letters. A row may continue on lines that begin with a space.
+`-` stands for an empty column, and `{9x}` for nine letters x. A row may continue on lines that begin with a
+space.
 """
 
 import gzip
@@ -74,7 +80,7 @@ def words(column: str) -> list[str]:
 
 
 def check(row: str, proxy: Proxy) -> None:
-    """Make the row's request, and check both sides."""
+    """Make the row's request; require what the origin gets and what the client gets."""
     columns = [*map(words, re.split(r"(?:^| +)\|(?: +|$)", row))]
     assert len(columns) in (2, 4), f"a row has two or four columns: {row}"
     request, wanted = columns[0], columns[-1]

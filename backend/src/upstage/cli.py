@@ -15,7 +15,7 @@ from upstage.net import health
 from upstage.settings import Settings, SettingsError, from_environment
 from upstage.state.admin_password import read_password
 
-Task = Callable[[Settings, argparse.Namespace], int]
+Task = Callable[[Settings, argparse.Namespace], int]  # runs a command; returns its exit status
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def serve(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
-    """Check every listener."""
+    """Return 0 if every listener answers as it should; else print the first that does not, and return 1."""
     try:
         health.check(settings)
     except health.Unhealthy as error:
@@ -77,7 +77,7 @@ def healthcheck(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def admin_password(settings: Settings, options: argparse.Namespace) -> int:
-    """Print the administrator's password that is in force."""
+    """Print the administrator's password: the setting or, without one, the generated password."""
     try:
         password = settings.admin_password or read_password(settings.data)
     except OSError as error:
@@ -89,7 +89,7 @@ def admin_password(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def metrics(settings: Settings, options: argparse.Namespace) -> int:
-    """Print the running server's counters, in Prometheus' text format."""
+    """Print the running server's metrics, in Prometheus' text format."""
     import http.client
 
     try:
@@ -128,7 +128,7 @@ def lessons(settings: Settings, options: argparse.Namespace) -> int:
 
 
 def set_aside(settings: Settings, options: argparse.Namespace) -> int:
-    """Rename the database if it is damaged."""
+    """Rename the database and print its new name; change nothing, and fail, if it is not damaged."""
     import sqlite3
 
     from upstage.state import damage

@@ -51,7 +51,7 @@ def start_logging(traces: Path | None = None) -> None:
 
 
 def observer(write: Callable[[bytes], None], only: str = "") -> ILogObserver:
-    """Return an observer that writes `{"time", "level", "event", ...fields}`.
+    """Return an observer that writes each event except ROUTINE as `{"time", "level", "event", ...fields}`.
 
     If `only` is set, it writes only events in which that key is true.
     """

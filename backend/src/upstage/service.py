@@ -100,7 +100,9 @@ class Stored:
 
 
 def read_stored(settings: Settings) -> Stored:
-    """Prepare the folders and the database; raise StartError."""
+    """Prepare the folders and the database; return the database and the administrator's password. Raise
+    StartError.
+    """
     data, media = settings.data, settings.media
     try:
         for folder in (data, media, data / "speech", media / "video"):
@@ -182,7 +184,7 @@ class Parts:
         self.metrics = Metrics(self._sources(), self.stages, reactor)
 
     def _sources(self) -> Sources:
-        """Return the sources of the metrics."""
+        """Return the counters and queues of the parts, which the metrics read at each scrape."""
         return Sources(
             self.connections,
             queues={
@@ -205,7 +207,7 @@ class Parts:
 
 
 def listeners(settings: Settings, parts: Parts, reactor: Any) -> Iterator[Service]:
-    """Yield the services that listen."""
+    """Yield a service for each port and Unix socket of the settings."""
     stage = StageSocketFactory(parts.connections)
     direct = parts.site.without_proxy(settings.web_port or settings.web.port)
     yield listener(settings.web.description, parts.site, reactor)

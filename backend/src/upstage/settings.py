@@ -120,7 +120,9 @@ def parse_ports(variable: str, text: str) -> range:
 
 
 def parse_ipv4(variable: str, text: str) -> str:
-    """Check an address: FTP's PASV announces IPv4 addresses only. Raise SettingsError."""
+    """Return the text if it is empty or an IPv4 address, all that FTP's PASV can announce; else raise
+    SettingsError.
+    """
     try:
         return str(ipaddress.IPv4Address(text)) if text else ""
     except ValueError:
@@ -128,7 +130,7 @@ def parse_ipv4(variable: str, text: str) -> str:
 
 
 def parse_choice(variable: str, text: str, yes: str, no: str) -> bool:
-    """Parse one of two words; raise SettingsError."""
+    """Return whether the text is the word given as `yes`; raise SettingsError if it is neither of the two."""
     if text not in (yes, no):
         raise SettingsError(f"{variable}={text}: expected {yes} or {no}")
     return text == yes

@@ -52,7 +52,7 @@ class Tls(Origin):
 
 @pytest.fixture
 def relay() -> Iterator[Service]:
-    """Yield the relay's scripts in a separate folder, not started yet."""
+    """Yield the relay, not started yet, with a copy of its scripts that a test may change."""
     with Service(APP) as service:
         service.copy_scripts()
         [port] = free_ports(1)

@@ -35,7 +35,7 @@ def lines(datagram: bytes) -> list[bytes]:
 
 
 class Requests:
-    """The counters."""
+    """Counts nginx's requests, and the connections to its other ports, from the lines of its log."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._rows: dict[bytes, Callable[[float, float, str], None]] = {}

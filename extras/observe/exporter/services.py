@@ -29,7 +29,9 @@ class Services:
         self._searched = float("-inf")
 
     def read(self) -> Iterator[Metric]:
-        """Yield the CPU time and memory of each running service. Raise OSError if no service is running."""
+        """Yield the machine's figures, then the CPU time and memory of each running service. Raise OSError if
+        none is running.
+        """
         yield from self._machine()
         text = "CPU time since the group was made"
         cpu = CounterMetricFamily("service_cpu_seconds", text, labels=["service"])

@@ -29,14 +29,16 @@ NOT_IN_A_NAME = re.compile(r"\W")
 
 
 class Varnishes:
-    """The files in `folder`."""
+    """The counters of all Varnish services, from the files in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._progress: dict[str, tuple[float, float]] = {}  # service -> its uptime, and when it last changed
 
     def read(self) -> Iterator[Metric]:
-        """Yield the counters of every running Varnish. Raise ValueError if one is not running."""
+        """Yield the counters of every running Varnish. Raise ValueError if one is not running, or if there is
+        no file.
+        """
         families: dict[str, Metric] = {}
         failed: list[str] = []
         for path in sorted(self._folder.glob("*.json")):

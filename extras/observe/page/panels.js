@@ -1,5 +1,5 @@
 // The panels of a dashboard in Grafana's format, drawn from Prometheus' responses. They know the parts of the format that our
-// dashboards use: tests/test_dashboards.py rejects any others.
+// dashboards use: extras/observe/tests/test_dashboards.py rejects any others.
 
 import { Refused, SOURCES, ask, latest, lines, slowest } from "./prometheus.js";
 import { UNITS, clock, element, link } from "./words.js";

@@ -1,4 +1,4 @@
-// The last failed and slow requests: when each server worked on them (exporter/traces.py).
+// The last failed and slow requests: when each server worked on them (extras/observe/exporter/traces.py).
 
 import { UNITS, clock, element } from "./words.js";
 

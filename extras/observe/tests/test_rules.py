@@ -1,4 +1,6 @@
-"""Each alert has a firing and a silent case in rules.test.yml, which tests/test_observe.py runs."""
+"""Each alert has a firing and a silent case in extras/observe/prometheus/rules.test.yml, which
+tests/test_observe.py runs.
+"""
 
 from pathlib import Path
 from typing import Any

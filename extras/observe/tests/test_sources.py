@@ -170,7 +170,7 @@ def test_another_format_of_varnishstat_is_no_figures(tmp_path: Path, text: str) 
 
 
 def groups_1(root: Path) -> None:
-    """Control groups 1: a hierarchy for each controller, one of them below the engine's own group."""
+    """Make control groups 1: a hierarchy for each controller, one of them below the engine's own group."""
     files = {
         "cpuacct/x-nginx.slice/cpuacct.usage": "2500000000\n",
         "cpuacct/x-nginx.slice/container/cgroup.procs": "1\n",
@@ -186,7 +186,7 @@ def groups_1(root: Path) -> None:
 
 
 def groups_2(root: Path) -> None:
-    """Control groups 2, as systemd nests them."""
+    """Make control groups 2, as systemd nests them."""
     group = "x.slice/x-nginx.slice"
     files = {
         "cgroup.controllers": "cpu memory\n",

@@ -20,7 +20,7 @@ FILES = re.compile(r'(?:href|src)="(/[^"]+\.(?:css|js|svg|png|jpg|gif|mp3|swf))"
 
 
 class BadResponse(Exception):
-    """The response is not a 200, or has no length."""
+    """The response is not a 200, has no length, or is a page without files."""
 
 
 class Closed(EOFError):
@@ -95,7 +95,9 @@ class Browser:
         self.received = 0  # bytes of all bodies
 
     async def read_page(self) -> None:
-        """Read the page once to learn its files, which are the same for every visitor."""
+        """Read the page once to learn its files, which are the same for every visitor; raise as
+        Connection.get does.
+        """
         with closing(await self._connect()) as connection:
             html = (await connection.get(self._page, compressed=False)).decode()
         self.files = list(dict.fromkeys(FILES.findall(html)))

@@ -23,7 +23,7 @@ TIMEOUT = 10.0  # seconds for a response
 
 
 async def status(reader: asyncio.StreamReader) -> str:
-    """Read a response until the server closes the connection; return its status."""
+    """Read a response until the server closes the connection; return its status, or `no response`."""
     response = b""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(TIMEOUT):

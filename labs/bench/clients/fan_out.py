@@ -161,7 +161,9 @@ def stall(port: int) -> Client:
 
 
 def measure(size: int, stalled: int, seconds: float) -> dict[str, float]:
-    """Return the delay of a line to `size` listeners, the time until all joined, and the memory of each."""
+    """Return the delay of a line to `size` listeners, the time until all joined, the memory of each, and both
+    programs' CPU use.
+    """
     with server() as (port, pid):
         audience(port, 5)
         before = memory(pid)

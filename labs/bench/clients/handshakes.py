@@ -51,7 +51,7 @@ def session_of(client: ssl.SSLContext, settings: dict[str, Any]) -> ssl.SSLSessi
 
 
 def shake(settings: dict[str, Any]) -> dict[str, Any]:
-    """Make handshakes until the time is over."""
+    """Make handshakes until the time is over; return their number and parameters."""
     client = context(settings)
     session = session_of(client, settings) if settings["resumed"] else None
     done = resumed = 0

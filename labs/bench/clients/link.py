@@ -68,7 +68,7 @@ class Link:
         # Twice the link's capacity: as at a router, another round trip's data wait in front of the link.
         filled = int(4 * self._delay / self._seconds_per_byte) if megabits else LARGEST_WINDOW
         self._largest_window = min(LARGEST_WINDOW, max(PIECE, filled))
-        self._free = 0.0  # when everything sent so far has passed the link
+        self._free = 0.0  # the event loop's time at which the link will have carried everything sent so far
         self._carrying: set[asyncio.Task[None]] = set()
 
     async def connect(self, address: str, port: int) -> tuple[asyncio.StreamReader, LateWriter]:

@@ -117,6 +117,7 @@ def forked_while_open(sql: sqlite3.Connection, file: Path, remedy: bool) -> Path
     return file
 
 
+# Each returns the file that is to be checked.
 MISTAKES: dict[str, Callable[[sqlite3.Connection, Path, bool], Path]] = {
     "copied": copied,
     "closed": closed,

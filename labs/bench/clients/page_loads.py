@@ -37,7 +37,7 @@ class PageLoads:
         self.late_milliseconds = [0.0]  # the delay of each start
 
     async def load(self) -> None:
-        """Make one page load."""
+        """Make one page load, and note its milliseconds, or why it failed."""
         begin = time.perf_counter()
         if failure := await self._browser.visit(TIMEOUT):
             self.failures.append(failure)

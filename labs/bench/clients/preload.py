@@ -31,7 +31,7 @@ LEAD = 0.2  # seconds from when all processes are ready until all visitors begin
 
 
 async def visitor(settings: dict[str, Any], files: list[str]) -> dict[str, Any]:
-    """Act as one visitor."""
+    """Load the stage as one visitor; return milliseconds (None if that failed), bytes, and the failure."""
     link = Link(settings["round_trip"], settings["megabits"])
     browser = Browser(**settings["web"], connect=link.connect)
     browser.files = files

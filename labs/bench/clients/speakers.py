@@ -75,7 +75,9 @@ class Speakers:
     async def talk(
         self, lines_per_second: float, seconds: float, over: Callable[[], bool] = lambda: False
     ) -> None:
-        """Speak in turn, on schedule, until `over`. Raise EOFError if a client misses a line."""
+        """Speak in turn, on schedule, for `seconds` or until `over`, and note each line's milliseconds. Raise
+        EOFError if a client misses a line.
+        """
         listening = [asyncio.create_task(connection.listen()) for connection in self._connections]
         said: list[tuple[StageConnection, str, float]] = []
         begin = time.perf_counter()

@@ -101,7 +101,7 @@ def fill(worker: Worker) -> None:
 
 
 def work(number: int, worker: Worker) -> None:
-    """Do one worker's part of a run."""
+    """Add and take a record ROUNDS times; note the beginning, the end, and the operations that succeeded."""
     succeeded = 0
     worker.notes.write("begin", time.monotonic())
     for step in range(ROUNDS):
@@ -215,7 +215,7 @@ def outcome(notes: Iterable[str], crashes: int) -> Outcome:
 
 
 def run(settings: Mapping[str, Any], writers: int, threads: bool, errors: Counter[str]) -> Outcome:
-    """Make one run with new files. `errors` counts the messages."""
+    """Make one run with new files; return its outcome, and count its error messages in `errors`."""
     jobs: list[Job] = [partial(work, number) for number in range(writers)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

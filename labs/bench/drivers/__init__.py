@@ -71,7 +71,7 @@ def number(pattern: str, printed: str, default: float | None = None) -> float:
 
 
 def talk(run: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of the lines said by clients/speakers.py, from a program's report."""
+    """Return the figures of the lines said by labs/bench/clients/speakers.py, from a program's report."""
     lines = run["milliseconds"]
     return {
         "p50_milliseconds": percentile(lines, 50),

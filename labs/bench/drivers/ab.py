@@ -47,7 +47,7 @@ def options(settings: Mapping[str, Any]) -> list[str]:
 
 
 def metrics(printed: str, expected: int | None) -> dict[str, float]:
-    """Return the metrics of both reports of ab, with the percentiles; raise Problem as `measure` does."""
+    """Return the metrics of the second report, with the percentiles; raise Problem as `measure` does."""
     first, measured = printed.split("=== measured")
     length = number(r"Document Length: +(\d+)", first)
     if number(r"Non-2xx responses: +(\d+)", first, 0):

@@ -1,7 +1,7 @@
 """Chat under load: how long a line takes while other clients load the stage's files.
 
-The programs are clients/chat.py and page_loads.py. Settings: `load`, per cent of UpStage's own capacity;
-`web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
+The programs are labs/bench/clients/chat.py and page_loads.py. Settings: `load`, per cent of UpStage's own
+capacity; `web` and `stage`, the addresses of both listeners, and `capacity`, the web address of UpStage alone
 (labs/scale/lab.toml has them); `speakers`; `lines_per_second`, of all speakers together; `seconds`.
 """
 
@@ -47,7 +47,7 @@ def capacity(stack: LabStack, web: str) -> float:
 
 
 def metrics(run: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of a report of clients/chat.py; raise Problem as `measure` does."""
+    """Return the figures of a report of labs/bench/clients/chat.py; raise Problem as `measure` does."""
     loads, used = run["page_loads"], run["cpu_percent"]
     figures = {**talk(run), "page_loads_per_second": 0.0}
     if loads:

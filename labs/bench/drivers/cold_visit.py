@@ -1,8 +1,8 @@
 """A first visit from a distance: the time to the end of a small file over a new connection.
 
-clients/distance.py adds the distance; curl is the client. Settings: `address` and `port`; `host` and `path`;
-`round_trip`, in milliseconds; `http`, curl's option for the version; `version`, which must be the result;
-`bytes`, the length of the file; `visits`, one after another.
+labs/bench/clients/distance.py adds the distance; curl is the client. Settings: `address` and `port`; `host`
+and `path`; `round_trip`, in milliseconds; `http`, curl's option for the version; `version`, which must be the
+result; `bytes`, the length of the file; `visits`, one after another.
 """
 
 import json
@@ -29,7 +29,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(visits: list[str], settings: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures from curl's output for each visit; raise Problem as `measure` does."""
+    """Return the median visit, in milliseconds and in round trips, from curl's output lines; raise Problem as
+    `measure` does.
+    """
     good = f"{settings['version']} 200 {settings['bytes']} "
     for visit in visits:
         if not visit.startswith(good):

@@ -1,7 +1,7 @@
 """A new connection for each request: how many a second does the range of client ports allow?
 
-clients/connections.py is the client. Settings: `client`, the service in which it runs, with the network
-settings of the cell; `url`, `host`, `path`; `closes`, the side that closes first; `seconds`.
+labs/bench/clients/connections.py is the client. Settings: `client`, the service in which it runs, with the
+network settings of the cell; `url`, `host`, `path`; `closes`, the side that closes first; `seconds`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from labs.bench.lab_stack import LabStack
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Make one run."""
+    """Make requests until the time is over; return how many connections a second were possible."""
     found = report(stack, with_address(settings), "connections", settings["client"])
     return {
         "requests": float(found["connections"]),

@@ -50,7 +50,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def ask(stack: LabStack, settings: Mapping[str, Any], clients: int) -> dict[str, Any]:
-    """Return the report of clients/crowd.py for that many clients."""
+    """Return the report of labs/bench/clients/crowd.py for that many clients."""
     return report(stack, {**with_address(settings), "clients": clients}, "crowd")
 
 

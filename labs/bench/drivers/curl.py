@@ -28,7 +28,9 @@ WRITE_OUT = "%{http_version} %{http_code} %{size_download}\\n"
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Request one URL repeatedly. Raise Problem if a response is not a whole 200 over the wanted version."""
+    """Request one URL repeatedly and return the figures. Raise Problem unless every response is a complete
+    200 over the wanted version of HTTP.
+    """
     url = f"{settings['url']}{settings['path']}?[1-{settings['requests']}]"
     command = (
         *("bash", "-c", f"{{ {SCRIPT} }} 2>&1", "curl", str(STALLED)),

@@ -57,7 +57,9 @@ class Late(Problem):
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Offer one rate. Raise Problem if httperf is late every time, or if no response is good."""
+    """Offer one rate. Raise Problem if httperf is late every time, or if no response is a 2xx of the required
+    length.
+    """
     generators = settings["generators"]
     rate = settings["rate"] / generators
     due = max(1, round(rate * settings["seconds"]))  # connections of each process

@@ -1,9 +1,9 @@
 """TLS handshakes: how many the server completes in a second, and the cost of each.
 
-clients/handshakes.py is the client. Settings: `address`; `port`; `version`, "TLSv1.2" or "TLSv1.3";
-`ciphers`, for TLS 1.2, empty for OpenSSL's own; `negotiates`, the beginning of the resulting cipher suite's
-name; `openssl`, the client's OpenSSL configuration, with its key exchanges; `resumed`, whether each handshake
-continues an earlier session; `processes` of the client; `seconds`.
+labs/bench/clients/handshakes.py is the client. Settings: `address`; `port`; `version`, "TLSv1.2" or
+"TLSv1.3"; `ciphers`, for TLS 1.2, empty for OpenSSL's own; `negotiates`, the beginning of the resulting
+cipher suite's name; `openssl`, the client's OpenSSL configuration, with its key exchanges; `resumed`, whether
+each handshake continues an earlier session; `processes` of the client; `seconds`.
 """
 
 from collections.abc import Mapping

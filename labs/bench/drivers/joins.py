@@ -1,6 +1,6 @@
 """Many clients join a stage at the same instant, while others talk on it.
 
-clients/joins.py is the client; its docstring explains the settings `stage`, `joins`, `speakers`,
+labs/bench/clients/joins.py is the client; its docstring explains the settings `stage`, `joins`, `speakers`,
 `lines_per_second` and `seconds`. The backend is restarted first: so it has seen no earlier joins, and has
 loaded the drawing that the lab has put into its database.
 """
@@ -32,7 +32,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of a report of clients/joins.py; raise Problem as `measure` does."""
+    """Return the figures of a report of labs/bench/clients/joins.py; raise Problem as `measure` does."""
     joins, used = found["joins"], found["cpu_percent"]
     figures = talk(found)
     if joins:

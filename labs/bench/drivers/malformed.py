@@ -1,7 +1,7 @@
 """Malformed files of SQLite.
 
-clients/malformed.py runs in the generator's container and reports the metrics. Settings: `mistake`;
-`remedy`, whether its remedy is tried instead; `trials`, each with a new file.
+labs/bench/clients/malformed.py runs in the generator's container and reports the metrics. Settings:
+`mistake`; `remedy`, whether its remedy is tried instead; `trials`, each with a new file.
 """
 
 from functools import partial

@@ -1,7 +1,8 @@
 """A client that joins a stage and never reads: how long until the stage disconnects it.
 
-clients/non_reader.py is the client; its docstring explains the settings `stage`, `kilobytes_per_second` and
-`within`. The backend is restarted first, so that it loads the drawing that the lab has put into its database.
+labs/bench/clients/non_reader.py is the client; its docstring explains the settings `stage`,
+`kilobytes_per_second` and `within`. The backend is restarted first, so that it loads the drawing that the lab
+has put into its database.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """One line to all: the time until it reaches thousands of members of a stage, and their cost.
 
-clients/one_line.py is the client; its docstring explains the settings `stage`, `listeners`, `watched`,
-`lines`, `every` and `settle`. nginx and the backend are restarted first, so that memory of an earlier
-measurement does not count.
+labs/bench/clients/one_line.py is the client; its docstring explains the settings `stage`, `listeners`,
+`watched`, `lines`, `every` and `settle`. nginx and the backend are restarted first, so that memory of an
+earlier measurement does not count.
 """
 
 import statistics
@@ -33,7 +33,9 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 def metrics(
     found: Mapping[str, float], settings: Mapping[str, Any], servers: Mapping[str, Memory]
 ) -> dict[str, float]:
-    """Return metrics from the program's report, and from the servers' use while lines were sent."""
+    """Return metrics from the program's report, and from the servers' use while lines were sent; raise
+    Problem if the engine reported that too seldom.
+    """
     begin, end = found["held_from"], found["held_until"]
     figures = {name: found[name] for name in PASSED_ON}
     figures["join_milliseconds"] = found["join_seconds"] * 1000

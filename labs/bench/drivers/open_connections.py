@@ -1,8 +1,8 @@
 """Connections held open, each with repeated requests, and the server's memory for them.
 
 Settings: `host`, `port`, `path`, `bytes`, `connections`, `every`, `rounds`, `pause`, `response_timeout` as
-clients/hold_connections.py explains them; `vhost`, the Host header if it is not `host`; `service`, whose
-memory and processes are measured.
+labs/bench/clients/hold_connections.py explains them; `vhost`, the Host header if it is not `host`; `service`,
+whose memory and processes are measured.
 
 Every measurement starts with new server processes: old ones keep memory that they have freed, so further
 connections would seem to cost less than they do.
@@ -42,7 +42,9 @@ def fresh(stack: LabStack, service: str) -> Usage:
 
 
 def settled(stack: LabStack, service: str) -> Usage:
-    """Return the server's use once its memory is stable: two samples in a row differ by less than 1 %."""
+    """Return the server's use once its memory is stable: two samples in a row differ by less than 1 %. Raise
+    Problem.
+    """
     deadline = time.monotonic() + SETTLED
     earlier = 0
     while True:
@@ -57,7 +59,9 @@ def settled(stack: LabStack, service: str) -> Usage:
 
 
 def metrics(found: Mapping[str, Any], wanted: int, before: Usage, held: Sequence[Usage]) -> dict[str, float]:
-    """Return metrics from the program's report and the server's use, before the load and at its peak."""
+    """Return metrics from the program's report and the server's use, before the load and while the
+    connections were held; raise Problem as `measure` does.
+    """
     if found["failures"]:
         reasons = "; ".join(f"{why} ({count})" for why, count in found["failures"].items())
         if "replies" in found:

@@ -50,7 +50,7 @@ def get(stack: LabStack, settings: Mapping[str, Any], path: str) -> dict[str, fl
 
 
 def recover(stack: LabStack, settings: Mapping[str, Any]) -> None:
-    """Wait until a page that was never cached is served again."""
+    """Wait until a page that was never cached is served again; raise Problem if that takes too long."""
     deadline = time.monotonic() + BACK_WITHIN
     while get(stack, settings, f"{settings['path']}?{uuid.uuid4().hex}")["status"] != 200:
         if time.monotonic() > deadline:

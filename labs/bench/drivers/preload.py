@@ -1,10 +1,10 @@
 """Distant visitors load a whole stage at the same instant: how long until everything has arrived, and what is
 lost?
 
-clients/preload.py is the client. Settings: `web` and `stage`, the addresses of both listeners; `clients`,
-the visitors; `round_trip`, in milliseconds, and `megabits` a second, of each visitor's link; `processes` of
-the client; `timeout`, in seconds; `speakers`; `lines_per_second`, of all speakers together; `server`, the
-service whose memory is sampled.
+labs/bench/clients/preload.py is the client. Settings: `web` and `stage`, the addresses of both listeners;
+`clients`, the visitors; `round_trip`, in milliseconds, and `megabits` a second, of each visitor's link;
+`processes` of the client; `timeout`, in seconds; `speakers`; `lines_per_second`, of all speakers together;
+`server`, the service whose memory is sampled.
 
 A visitor that did not receive everything does not invalidate the run: it is counted as if it had waited until
 `timeout`, whatever the reason. A run is rejected if every visitor failed, or if the generator was the
@@ -23,7 +23,7 @@ BUSY = 95.0  # per cent of one core; a generator that uses more is the bottlenec
 
 
 def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
-    """Make one run."""
+    """Make one run. Raise Problem if every visitor failed, or if the generator was the bottleneck."""
     with Memory(stack, settings["server"]) as memory:
         found = report(stack, {**settings, "visitors": settings["clients"]}, "preload")
     return {**metrics(found, settings["timeout"]), "highest_memory_bytes": float(memory.highest())}

@@ -2,7 +2,7 @@
 
 The kernel keeps films in memory that no process needs (its page cache); other films are read from the disk.
 
-Settings: those of open_connections, and `film_in` and `film` (clients/hold_connections.py).
+Settings: those of open_connections, and `film_in` and `film` (labs/bench/clients/hold_connections.py).
 """
 
 import statistics
@@ -40,6 +40,6 @@ def load_every_film(stack: LabStack, settings: Mapping[str, Any]) -> None:
 
 
 def disk_bytes(stack: LabStack) -> int:
-    """Return the bytes that this machine's disks have read since its start, by the kernel's counter in kB."""
+    """Return the bytes that this machine's disks have read since it was started; the kernel counts in KiB."""
     counters = dict(line.split() for line in stack.run("generator", "cat", "/proc/vmstat").splitlines())
     return int(counters["pgpgin"]) * 1024

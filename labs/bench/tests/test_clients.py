@@ -32,7 +32,7 @@ PAGE = '<a href="/stages/">Stages</a>' + "".join(f'<link href="{path}">' for pat
 
 
 def report(client: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the report of a program; if it fails, its last line."""
+    """Return the report of a program; require that it succeeds."""
     command = (sys.executable, "-m", f"labs.bench.clients.{client}", json.dumps(settings))
     done = ran(*command, env={**os.environ, "PYTHONPATH": str(REPO)}, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -152,12 +152,12 @@ def facet(words: str) -> bytes:
 
 
 def rows(query: str, *values: str) -> list[Row]:
-    """Return the result of a query."""
+    """Return the rows that a query finds in the catalogue."""
     return CATALOGUE.execute(query, values).fetchall()
 
 
 def table(heads: tuple[str, ...], lines: list[Row]) -> str:
-    """Return an HTML table."""
+    """Return an HTML table with these heads and lines; every cell is escaped."""
 
     def line(tag: str, cells: Iterable[object]) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}" for cell in cells) + "\n"
@@ -166,7 +166,7 @@ def table(heads: tuple[str, ...], lines: list[Row]) -> str:
 
 
 def page(title: str, content: str) -> bytes:
-    """Return a whole page."""
+    """Return a whole page: this content below the title and the search form."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f'<link rel="stylesheet" href="/gen/portal.css?{HASHES["portal.css"]}">\n'

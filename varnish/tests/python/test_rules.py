@@ -1,4 +1,4 @@
-"""tests/rules.txt: each rule of the default host and of classic.localhost, on a running Varnish."""
+"""varnish/tests/rules.txt: each rule of the default host and of classic.localhost, on a running Varnish."""
 
 import pytest
 

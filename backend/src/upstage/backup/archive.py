@@ -43,7 +43,7 @@ class ArchiveError(Exception):
 
 
 class Member(NamedTuple):
-    """A file in the archive."""
+    """What the manifest says about one file in the archive."""
 
     size: int  # bytes
     sha256: str  # hexadecimal
@@ -61,7 +61,7 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """The bytes of all members."""
+        """The bytes of all members together, uncompressed."""
         return sum(member.size for member in self.members.values())
 
     def __str__(self) -> str:
@@ -82,7 +82,9 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(text: bytes) -> Manifest:
-    """Return the manifest, every value of it checked; raise ArchiveError."""
+    """Return the manifest, every value of it checked; raise ArchiveError if one is invalid, if there is no
+    database, or if its schema is newer than this release's.
+    """
     try:
         table = json.loads(text)
         if table["format"] != FORMAT:
@@ -128,7 +130,7 @@ def _count(number: Any) -> int:
 
 
 class _Metered:
-    """Reads the archive's bytes, but only `left` more of them.
+    """Reads the uncompressed archive; after `left` more bytes it raises ArchiveError.
 
     Without a limit, a header that claims gigabytes would be read into memory.
     """
@@ -204,7 +206,7 @@ class Reader:
 
 
 def open_tar(stream: _Metered) -> tarfile.TarFile:
-    """Read a tar archive from beginning to end, without seeking."""
+    """Return a tar archive that is read once, from beginning to end, without seeking."""
     return tarfile.open(fileobj=stream, mode="r|")  # type: ignore[call-overload, no-any-return]
 
 

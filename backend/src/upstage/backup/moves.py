@@ -20,7 +20,9 @@ log = Logger()
 
 @contextmanager
 def settled(data: Path) -> Iterator[None]:
-    """Hold the lock of backups and restores; first undo the moves that a killed process has begun."""
+    """Hold the lock of backups and restores; before the block, undo the moves that a killed process has
+    begun.
+    """
     with locked(data / ".backup.lock"):
         _move_back(data)
         yield
@@ -41,7 +43,7 @@ def is_half_moved(data: Path) -> bool:
 def move_all(data: Path, moves: Moves) -> None:
     """Rename the files and folders that exist; move all of them back if one cannot be moved.
 
-    The caller holds the lock. Raise OSError.
+    The caller holds the lock (`settled`). Raise OSError.
     """
     moves = [(source, target) for source, target in moves if source.exists()]
     write_private(data / JOURNAL, json.dumps([(str(source), str(target)) for source, target in moves]))

@@ -26,7 +26,7 @@ STAGING = ".restore"  # in the data folder and in the media folder: names with a
 
 
 def check(data: Path, media: Path, archive: BinaryIO) -> Manifest:
-    """Check a backup as `restore` does, and change nothing; the server may run.
+    """Check a backup as `restore` does, change nothing, and return its manifest; the server may run.
 
     Raise ArchiveError, sqlite3.Error, OSError.
     """
@@ -38,8 +38,8 @@ def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) ->
     """Replace the data by those of a backup, with no user signed in; return its manifest.
 
     `moving`: the backup comes from another server that has just stopped (extras/mirror). Its users stay
-    signed in, and the data that an earlier move has replaced are removed. Raise ArchiveError, InUseError,
-    sqlite3.Error, OSError: then nothing has changed.
+    signed in, and the data that an earlier move has replaced are removed first. Raise ArchiveError,
+    InUseError, sqlite3.Error, OSError: then the server's data are unchanged.
     """
     name = MOVED if moving else dated_name()
     old_data, old_media = data / name, media / f".{name}"
@@ -53,7 +53,9 @@ def restore(data: Path, media: Path, archive: BinaryIO, moving: bool = False) ->
 
 
 def _replace(data: Path, media: Path, archive: BinaryIO, old: tuple[Path, Path], sign_out: bool) -> Manifest:
-    """Move the present data into the `old` folders, and the content of the archive into their place."""
+    """Move the present data into the `old` folders, and the content of the archive into their place; return
+    its manifest.
+    """
     old_data, old_media = old
     with unpacked(data, media, archive) as (manifest, (new_data, new_media)):
         if old_data.exists() or old_media.exists():
@@ -85,7 +87,9 @@ def replaced(data: Path, media: Path) -> dict[Path, int]:
 
 
 def remove_replaced(data: Path, media: Path) -> dict[Path, int]:
-    """Remove the folders of replaced data, and return them; the server may run. Raise OSError."""
+    """Remove the folders of replaced data, and return what `replaced` says of them; the server may run. Raise
+    OSError.
+    """
     with settled(data):
         found = replaced(data, media)
         for folder in found:
@@ -100,7 +104,9 @@ def dated_name() -> str:
 
 @contextmanager
 def unpacked(data: Path, media: Path, archive: BinaryIO) -> Iterator[tuple[Manifest, tuple[Path, Path]]]:
-    """Yield an archive's manifest, and two folders with its content that are removed after the block."""
+    """Yield an archive's manifest, and two folders with its content that are removed after the block. Raise
+    ArchiveError if it is invalid, or larger than the room on the disk.
+    """
     folders = new_data, new_media = data / STAGING, media / STAGING
     for folder in (data, media):
         folder.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,7 @@ STAGING = ".backup"  # in the data folder and in the media folder: names with a 
 
 
 def write_backup(data: Path, media: Path, account: Path | None, out: BinaryIO) -> None:
-    """Write the archive to `out`; `account` is the file with the password of the account `load`.
+    """Write the archive to `out`, without the account `load` if its password is still the one in `account`.
 
     Raise CopyError, sqlite3.Error, OSError.
     """
@@ -50,7 +50,8 @@ def write_backup(data: Path, media: Path, account: Path | None, out: BinaryIO) -
 
 @contextmanager
 def snapshot(data: Path, media: Path, account: Path | None) -> Iterator[tuple[Path, Path]]:
-    """Yield two folders with the state of one moment; they are removed after the block.
+    """Yield a folder with copies of the data and one with links to the media, both of one moment; they are
+    removed after the block.
 
     The media are hard links: a medium is replaced as a whole, never changed. They are linked before and after
     the database is copied, so that no medium named in the copy is missing, even one just added or removed.
@@ -90,7 +91,7 @@ def link_media(media: Path, folder: Path) -> None:
 
 
 def describe(path: Path) -> Member:
-    """Return a file's size, checksum and date."""
+    """Return a file's size, checksum and date of change, as the manifest lists them."""
     with path.open("rb") as file:
         sum = hashlib.file_digest(file, "sha256").hexdigest()
         info = os.fstat(file.fileno())

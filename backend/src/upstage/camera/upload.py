@@ -16,7 +16,9 @@ RETRY, RETRY_REJECTED = 1.0, 10.0
 
 
 def upload(server: str, account: Path, stamp: Path) -> Iterator[None]:
-    """Sign in and upload pictures, one for each item yielded; raise OSError, EOFError or ftplib.Error."""
+    """Sign in and upload pictures, one for each item yielded; touch `stamp` after each. Raise OSError,
+    EOFError or ftplib.Error.
+    """
     host, _, port = server.rpartition(":")
     name, _, password = account.read_text("utf-8").strip().partition(":")
     with ftplib.FTP(timeout=TIMEOUT) as client:  # noqa: S321  # the protocol of webcams in 2011

@@ -84,7 +84,9 @@ class Drawn:
                 self._styled[of_class] |= refers_to
 
     def _references(self, declarations: str) -> set[Reference]:
-        """Return the references in CSS declarations, `name:value;name:value`."""
+        """Return the references in CSS declarations, `name:value;name:value`; note the paints and markers
+        among them.
+        """
         found = {
             (PROPERTIES.get(name.lower(), MARK), unquote(id)) for name, id in _REFERENCE.findall(declarations)
         }

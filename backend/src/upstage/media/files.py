@@ -118,7 +118,7 @@ def check(arrived: Path, kind: str, old: Medium | None) -> Format:
 def publish(
     arrived: Path, format: Format, media: Path, kind: str, name: str, uploader: str, old: Medium | None
 ) -> Medium:
-    """Move a checked file into the media folder: under a new name, or in place of `old`."""
+    """Move a checked file into the media folder, under a new name or in place of `old`; return its record."""
     if old is None:
         folder = "audio/" if format.is_sound else ""
         file = f"{folder}{secrets.token_hex(4)}{format.suffix}"

@@ -175,7 +175,7 @@ class Speaker(Service):
             self._finish(utterance, "late")
 
     def _finish(self, utterance: Utterance, outcome: str) -> None:
-        """Fire the Deferreds of all requests that wait for the file."""
+        """Count a line's outcome, and fire the Deferreds of all requests that wait for its file."""
         utterance.done = True
         self.outcomes[outcome] += 1
         waiting, utterance.waiting = utterance.waiting, []
@@ -183,7 +183,7 @@ class Speaker(Service):
             ready.callback(utterance.path)
 
     def _forget(self, number: int) -> None:
-        """Remove an utterance and its file."""
+        """Remove an utterance and its file; stop its recording if there is one."""
         utterance = self._kept.pop(number)
         for timer in utterance.timers:
             if timer.active():

@@ -25,7 +25,7 @@ from upstage.stage.wire import encode
 HEARTBEAT = 45.0  # seconds: proxies close connections that were quiet for 60
 BEAT = encode("HEARTBEAT")  # clients ignore unknown modes
 SMALL = 8 * 1024  # bytes of the reply to a JOIN that are sent immediately
-# Of the rest, at most PIECES pieces (stage/layers.py) go out every REST seconds, 200 MB/s for all clients
+# Of the rest, at most PIECES pieces (`stage.layers`) go out every REST seconds, 200 MB/s for all clients
 # together: the proxies in front also have to copy every piece, and on few cores that delays the chat.
 PIECES, REST = 12, 0.002
 PATIENCE = 20.0  # seconds in which a client must join, or complete a frame that it has begun

@@ -37,7 +37,9 @@ class Lane:
         return sum(map(len, self._queues.values()))
 
     def enter(self, client: str, begin: Callable[[], None], refuse: Callable[[], None]) -> None:
-        """Call `begin` when there is a place, which `leave` gives back; if that takes too long, `refuse`."""
+        """Call `begin` when there is a place, which `leave` gives back; call `refuse` after PATIENCE seconds,
+        or when too many wait.
+        """
         if not self._places or self._taken < self._places:
             self._taken += 1
             begin()

@@ -49,7 +49,9 @@ class UnixListener(MultiService):
 
 
 def remove_stale(path: Path) -> None:
-    """Remove a socket on which no process listens; raise OSError if something else has its path."""
+    """Remove a socket on which no process listens. Raise OSError if anything else has its path, or if there
+    is no such folder.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError("there is no such folder")
     try:

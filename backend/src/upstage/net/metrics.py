@@ -185,7 +185,7 @@ class Metrics(Service):
 
 
 def class_of(path: str) -> str:
-    """Return the class of a path, from a fixed list."""
+    """Return the first of CLASSES with which a path begins, `page` if there is none."""
     return next((name for name, start in CLASSES if path.startswith(start)), "page")
 
 

@@ -155,7 +155,9 @@ class Cache(Service):
             self._start_over()
 
     def stopService(self) -> Deferred[None]:
-        """Send the queued purges; fire when that is done."""
+        """Send the queued purges until one fails or STOP_TIME is over; fire when the others are noted as
+        lost.
+        """
         super().stopService()
         if self._timer and self._timer.active():
             self._timer.cancel()
@@ -196,7 +198,7 @@ class Cache(Service):
         Deferred.fromCoroutine(self._tell(purge)).addCallback(told)
 
     def _settle(self) -> None:
-        """If no purge is queued and none was lost, note that the cache knows of all changes."""
+        """When no purge is queued, note that the cache knows of all changes; if one was lost, start over."""
         if not self._due and self._missed:
             self._start_over()
         elif not self._due:

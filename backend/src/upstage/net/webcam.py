@@ -32,7 +32,7 @@ Check = Callable[[str, str, str], Awaitable[Player | None]]
 
 
 class PictureUpload(Protocol):
-    """The data connection: takes one picture, and reads nothing before STOR."""
+    """FTP's data connection, which receives one picture and reads nothing before STOR."""
 
     transport: Any
 
@@ -79,7 +79,7 @@ class UploadListener(Factory):
     noisy = False
 
     def __init__(self, reactor: Any, ports: Iterable[int], interface: str, peer: str) -> None:
-        """Listen on the first of `ports` that is free; raise Rejected."""
+        """Listen on the first of `ports` that is free; raise Rejected if none is."""
         self.upload = PictureUpload()
         self._peer = peer
         self._taken = self._is_shut = False
@@ -97,7 +97,7 @@ class UploadListener(Factory):
         return number
 
     def buildProtocol(self, addr: IAddress | None) -> PictureUpload | None:
-        """Accept the first connection."""
+        """Accept the first connection from the session's client, and listen no longer."""
         if self._taken or getattr(addr, "host", None) != self._peer:
             return None
         self._taken = True

@@ -1,6 +1,6 @@
 """Avatars, props and backdrops: one function for each mode. Pure.
 
-Unknown IDs, and avatars that the player does not hold, change nothing.
+An unknown ID changes nothing, except in BACKDROP; modes for the held avatar do nothing without one.
 """
 
 from upstage.stage.stage import Member, Stage, find
@@ -80,7 +80,9 @@ def properties(stage: Stage, member: Member, message: Message) -> None:
 
 
 def layer(stage: Stage, member: Member, message: Message) -> None:
-    """AVLAYER: move any avatar to a depth; an avatar that is there gets the moved one's old depth."""
+    """AVLAYER: move any avatar to a depth, if the member holds one; an avatar there gets the moved one's old
+    depth.
+    """
     avatar = find(stage.avatars, message.need("ID"))
     depth = message.whole("newlayer", 0, MAX_DEPTH)
     if avatar and stage.held_by(member):
@@ -100,7 +102,7 @@ def frame(stage: Stage, member: Member, message: Message) -> None:
 
 
 def prop(stage: Stage, member: Member, message: Message) -> None:
-    """PROP: take a prop, even from another avatar; a second PROP releases it."""
+    """PROP: give a prop to the held avatar, even from another one; a second PROP releases it."""
     id = message.need("ID")
     avatar = stage.held_by(member)
     if avatar is None:

@@ -38,7 +38,9 @@ def load(stage: Stage, member: Member, message: Message) -> None:
 
 
 def applaud(stage: Stage, member: Member, message: Message) -> None:
-    """PLAY_APPLAUSE: play a sound of the stage or, on any stage, the clients' own applause sound."""
+    """PLAY_APPLAUSE: play a sound of the stage or, on any stage, the clients' own applause; the audience is
+    refused while applause is closed.
+    """
     if not (stage.applause or member.acts):
         stage.reply(member, encode("MSG", message=CLOSED))
         return

@@ -229,12 +229,12 @@ class Stage:
                 member.send(frame)
 
     def standing(self) -> Standing:
-        """Return the state to keep: the buttons, and which backdrop is shown."""
+        """Return the state that outlives the process: the buttons, and which backdrop is shown."""
         buttons = {"applause": self.applause, "volunteer": self.volunteer}
         return Standing.of(self.kind, 0, {"backdrop": self.backdrop_shown, **buttons})
 
     def stand(self, state: Message) -> None:
-        """Restore a kept state; raise BadFrame."""
+        """Restore a state that `standing` has returned; raise BadFrame if it is invalid."""
         self.backdrop_shown = state.whole("backdrop", 0, MAX_ID)
         self.applause, self.volunteer = (state.need(name) == "True" for name in ("applause", "volunteer"))
 

@@ -36,7 +36,7 @@ class Avatar:
     frame: int = 1
     show_name: bool = True
     thumbnail: str = ""  # empty: the image itself
-    medium: str = ""  # empty, `video` or `stream`
+    medium: str = ""  # "video" for a webcam's pictures, otherwise empty
     voice: str = "default"
     z: float = 0  # as a client last sent it; 0 before that
     layer: int = 0  # 0: the client's default
@@ -65,21 +65,21 @@ class Avatar:
         )
 
     def place(self) -> Iterator[bytes]:
-        """Yield the frames for this avatar after a client has loaded everything."""
+        """Yield the frames that put this avatar in its place, for a client that has loaded everything."""
         if self.placed:
             yield self.position()
         yield self.properties()
         yield self.depth()
 
     def standing(self) -> Standing:
-        """Return the state to keep."""
+        """Return the state that outlives the process."""
         state = {"x": self.x, "y": self.y, "z": self.z, "frame": self.frame, "layer": self.layer}
         return Standing.of(
             self.kind, self.id, {"url": self.url, "name": self.name, "show_name": self.show_name, **state}
         )
 
     def stand(self, state: Message) -> None:
-        """Restore a kept state; raise BadFrame."""
+        """Restore a state that `standing` has returned; raise BadFrame if it is invalid."""
         self.x, self.y = state.number("x", 0, WIDTH), state.number("y", 0, HEIGHT)
         self.z = state.number("z", 0, MAX_DEPTH) or 0
         self.frame = state.whole("frame", 0, MAX_FRAMES)
@@ -121,11 +121,11 @@ class Backdrop:
         )
 
     def standing(self) -> Standing:
-        """Return the state to keep."""
+        """Return the state that outlives the process."""
         return Standing.of(self.kind, self.id, {"url": self.url, "frame": self.frame})
 
     def stand(self, state: Message) -> None:
-        """Restore a kept state; raise BadFrame."""
+        """Restore a state that `standing` has returned; raise BadFrame if it is invalid."""
         self.frame = state.whole("frame", 0, MAX_FRAMES)
 
 
@@ -156,11 +156,11 @@ class Prop:
         return encode("BINDPROP", ID=self.holder, prop=self.id)
 
     def standing(self) -> Standing:
-        """Return the state to keep."""
+        """Return the state that outlives the process."""
         return Standing.of(self.kind, self.id, {"url": self.url, "holder": self.holder})
 
     def stand(self, state: Message) -> None:
-        """Restore a kept state; raise BadFrame."""
+        """Restore a state that `standing` has returned; raise BadFrame if it is invalid."""
         self.holder = state.whole("holder", 0, MAX_ID)
 
 

@@ -47,11 +47,15 @@ class Message:
         return min(max(value, low), high)
 
     def whole(self, name: str, low: int, high: int) -> int:
-        """Return a field as a whole number, clamped to low ... high; raise BadFrame if it is not one."""
+        """Return a field, a number, clamped to low ... high without its decimals; raise BadFrame if it is no
+        number.
+        """
         return int(self.number(name, low, high))
 
     def short(self, name: str, low: float, high: float) -> str:
-        """Return a field, a number, as text with at most three decimals: `10`, `11.5`."""
+        """Return a field, a number, clamped, as text with at most three decimals: `10`, `11.5`. Raise
+        BadFrame.
+        """
         return f"{round(self.number(name, low, high), 3) + 0.0:.8g}"  # adding 0.0 turns -0.0 into 0
 
 

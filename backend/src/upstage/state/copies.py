@@ -47,7 +47,9 @@ def give_up_after(seconds: float) -> Callable[[int, int, int], None]:
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the files below a folder with size and date (ns), except those that are being written."""
+    """Return the files below a folder by name, with size in bytes and date in ns since 1970; names with a
+    leading dot, such as those of files that are being written, are left out.
+    """
     found = {}
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not name.startswith(".")]

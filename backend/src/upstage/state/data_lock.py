@@ -47,7 +47,9 @@ class DataLock(Service):
     """Holds the lock on a data folder until the server stops; the kernel releases a killed server's lock."""
 
     def __init__(self, data: Path) -> None:
-        """Take the lock; raise OSError if the folder cannot be written, InUseError if it is in use."""
+        """Take the lock, waiting up to PATIENCE seconds; raise OSError if the folder cannot be written,
+        InUseError if it stays in use.
+        """
         data.mkdir(parents=True, exist_ok=True)
         self._file = (data / SERVING).open("a")
         began = 0.0

@@ -136,7 +136,7 @@ class Database:
         )
 
     def kept(self, stage: str) -> Kept:
-        """Return the kept state of a stage."""
+        """Return a stage's chat and drawing, and the state of its things."""
         return scene.read(self._sql, stage)
 
     def sessions(self) -> list[Session]:

@@ -126,7 +126,7 @@ class LoginLimits:
         return right
 
     async def _wait_for_room(self, tallies: list[Tally]) -> None:
-        """Wait until one more check may run."""
+        """Wait until one more check may run; raise TooManyFailures or TooManyWaiting."""
         while True:
             if seconds := max(tally.locked(self._clock()) for tally in tallies):
                 raise TooManyFailures(seconds)

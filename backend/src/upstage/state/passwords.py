@@ -24,14 +24,14 @@ class PasswordError(ValueError):
 
 
 def choose(password: str) -> str:
-    """Return the hash of a new password. Blocks for about 20 ms."""
+    """Return the hash of a new password; raise PasswordError for a wrong length. Blocks for about 20 ms."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise PasswordError(f"A password must have {MIN_LENGTH} to {MAX_LENGTH} characters.")
     return HASHER.hash(password)
 
 
 def matches(hash: str, password: str) -> bool:
-    """Check a password. Blocks for about 20 ms, right or wrong."""
+    """Return whether a password has this hash. Blocks for about 20 ms, right or wrong."""
     try:
         return HASHER.verify(hash, password)
     except (Argon2Error, InvalidHashError):
@@ -58,12 +58,12 @@ class Passwords:
         self._threads.stop()
 
     async def choose(self, password: str) -> str:
-        """Return a hash; raise PasswordError or Busy."""
+        """Return the hash of a new password; raise PasswordError or Busy."""
         hash: str = await self._run(choose, password)
         return hash
 
     async def matches(self, hash: str, password: str) -> bool:
-        """Check a password; raise Busy."""
+        """Return whether a password has this hash; raise Busy."""
         right: bool = await self._run(matches, hash, password)
         return right
 

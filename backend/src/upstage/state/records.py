@@ -146,7 +146,7 @@ class StageRecord:
 
 
 def new_stage(id: str, name: str) -> StageRecord:
-    """Return an empty stage; raise RecordError."""
+    """Return a stage without things; raise RecordError for an invalid ID or name."""
     colours = Colours(page="0x1f1b2e", tools="0x33264a", backdrop_and_prop="0x15132a", chat="0xf6e7cb")
     return StageRecord(id, name, f"Welcome to {name}.", colours)
 

@@ -53,7 +53,7 @@ def _add_mark(sql: sqlite3.Connection, stage: str, layer: int, frame: bytes) -> 
 
 
 def read(sql: sqlite3.Connection, stage: str) -> Kept:
-    """Return the kept state of a stage."""
+    """Return a stage's newest CHAT_KEPT lines, its drawing, and the state of its things."""
     chat = sql.execute(
         "SELECT line FROM chat WHERE stage = ? ORDER BY number DESC LIMIT ?", (stage, CHAT_KEPT)
     )

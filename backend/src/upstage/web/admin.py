@@ -74,7 +74,7 @@ class PrivateNode(Node):
         return self.context.accounts.player(session_of(request))
 
     def page(self, request: Request, template: str, status: int = 200, **variables: object) -> bytes:
-        """Render a template with forms."""
+        """Set the status and return a page with forms; a visitor without a cookie gets the forms' cookie."""
         request.setResponseCode(status)
         known = {
             "csrf": self.context.tokens.issue(request, self.folder),
@@ -152,7 +152,7 @@ class Logout(PrivateNode):
     """`POST /admin/logout`."""
 
     async def render_POST(self, request: SiteRequest) -> bytes:
-        """End the session."""
+        """End the session, and redirect to the login page."""
         form = self.form(request)
         if isinstance(form, int):
             return self.pages.error(request, form)

@@ -37,7 +37,7 @@ class Channel(HTTPChannel):
             self._refuse(problem.status)
 
     def lineReceived(self, line: bytes) -> None:
-        """Take a line of the header."""
+        """Take a line of the header; raise Refused for a folded line or a version from 2 on."""
         line = line.removesuffix(b"\r")
         if not self._receivedHeaderSize:
             line = _known_version(line)
@@ -46,7 +46,9 @@ class Channel(HTTPChannel):
         super().lineReceived(line)
 
     def headerReceived(self, line: bytes) -> bool:
-        """Take a complete header field."""
+        """Take a complete header field; raise Refused for a coding or length that this server does not
+        accept.
+        """
         name, _, value = line.partition(b":")
         value = value.strip(b" \t")
         if name.lower() == b"transfer-encoding":
@@ -59,7 +61,9 @@ class Channel(HTTPChannel):
         return bool(super().headerReceived(line))
 
     def allHeadersReceived(self) -> None:
-        """Check Host and target. The authority of an absolute target replaces the Host (RFC 9112, 3.2)."""
+        """Check Host and target, or raise Refused. The authority of an absolute target replaces the Host (RFC
+        9112, 3.2).
+        """
         request = self.requests[-1]
         fields = request.requestHeaders
         # Several Host fields make a list, which is not a valid name; HTTP/1.0 needs no Host.

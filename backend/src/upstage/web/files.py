@@ -51,7 +51,9 @@ class MediaFolder(Node):
     isLeaf = True
 
     def __init__(self, pages: Pages, root: Path, folder: bytes = b"") -> None:
-        """`folder` is the path of `root` below the media folder."""
+        """`folder` is the path of `root` below the media folder, with a slash at its end; empty for the media
+        folder itself.
+        """
         super().__init__(pages)
         self._root = root
         self._folder = folder

@@ -78,7 +78,8 @@ def _bound_to(request: Request) -> bytes:
 
 
 def is_from_a_program(request: Request) -> bool:
-    """Return whether no browser can have sent this: it has no cookie, and no header that browsers always add.
+    """Return whether no browser can have sent this: it has no cookie, and none of the headers of which a
+    browser adds at least one.
 
     Programs (curl, a load test) may sign in without fetching the form first. This is not a weakness: an
     attack on a user needs the user's browser, and with a POST every browser sends at least Origin or

@@ -27,7 +27,9 @@ class Node(Resource):
         return ErrorPage(self.pages, 404)
 
     def render(self, request: server.Request) -> bytes | int:
-        """Call `render_GET` or `render_POST`, if there is one."""
+        """Return what `render_GET` or `render_POST` returns; without such a method answer 404, 405 or
+        OPTIONS.
+        """
         verb = "GET" if request.method == b"HEAD" else request.method.decode("latin-1")
         method = getattr(self, f"render_{verb}", None)
         if method is None:

@@ -22,7 +22,7 @@ def stage_list(stages: Stages, unlisted: bool = False) -> list[dict[str, object]
 
 
 def stages_page(pages: Pages, stages: Stages, template: str) -> Page:
-    """A page that lists the stages: the front page and `/stages/`."""
+    """Return a page that lists the stages: the front page or `/stages/`."""
 
     def get(request: Request) -> bytes:
         request.setHeader(b"cache-control", SHARED)
@@ -32,7 +32,7 @@ def stages_page(pages: Pages, stages: Stages, template: str) -> Page:
 
 
 def stage_page(pages: Pages, stage: Stage) -> Page:
-    """`/stages/NAME`, and `/stages/NAME/log`: the chat log, as far as it is kept."""
+    """Return `/stages/NAME`, with `/stages/NAME/log` below it: the chat log, as far as it is kept."""
     named = {"id": stage.id, "name": stage.name}
 
     def get(request: Request) -> bytes:

@@ -180,7 +180,7 @@ class SiteRequest(server.Request):
             super().process()
 
     def render(self, resource: IResource) -> None:
-        """Render a resource and send its response, without the body for HEAD."""
+        """Render a resource; send its response, unless the resource sends it later."""
         body = resource.render(self)
         if body is server.NOT_DONE_YET:
             return
@@ -237,7 +237,7 @@ class SiteRequest(server.Request):
         super().connectionLost(reason)
 
     def finish(self) -> None:
-        """End the complete response."""
+        """End the complete response; remove what a Body has received."""
         if self.body:
             self.body.discard()
         super().finish()
@@ -317,7 +317,7 @@ class Site(server.Site):
         return Site(self.resource, self.pages, self.slices, self.anonymous, self.bodies, port, direct=True)
 
     def getResourceFor(self, request: SiteRequest) -> IResource:
-        """Find the resource for a request; called first for each request."""
+        """Set the common headers and return the resource for a request; called first for each request."""
         for name, value in HEADERS.items():
             request.responseHeaders.setRawHeaders(name, [value])
         if request.refusal:

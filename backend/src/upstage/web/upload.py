@@ -166,7 +166,7 @@ class Uploads:
         self._open = 0
 
     def begin(self, request: SiteRequest, path: bytes, length: int | None) -> Upload | None:
-        """Return the receiver of the body. Nothing is written to disk for players who may not upload."""
+        """Return the receiver of an upload; None, which writes nothing to disk, for any other request."""
         kind, options = parse_options_header(header(request, b"content-type"))
         player = self._context.accounts.player(session_of(request))
         if (

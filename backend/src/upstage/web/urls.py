@@ -96,7 +96,7 @@ class Overlay(Node):
 
 
 def text(pages: Pages, body: bytes, kind: bytes, cache: bytes = b"max-age=3600") -> Page:
-    """Return a page with a fixed text."""
+    """Return a page with a fixed body, of the type `kind`, and with the Cache-Control `cache`."""
 
     def get(request: Request) -> bytes:
         request.setHeader(b"content-type", kind)

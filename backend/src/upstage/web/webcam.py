@@ -51,7 +51,8 @@ class Frames:
         """Fire with the path of file `name` when there is a frame to send to `viewer`.
 
         It fires immediately if the viewer is new or unnamed or has not had this frame yet, if the frame is so
-        old that the camera must have stopped, or if there is no frame (then the path does not exist).
+        old that the camera must have stopped, if too many requests wait, or if there is no frame (then the
+        path does not exist).
         """
         viewer = viewer[:MAX_VIEWER]
         if self.waiting >= MAX_WAITING or self._due(name, viewer):

@@ -33,7 +33,9 @@ class UploadNode(WorkshopNode):
     async def publish(
         self, request: SiteRequest, kind: str, name: str, old: Medium | None
     ) -> tuple[str, bool]:
-        """Publish the file of a form; return its path, and whether the cache was purged."""
+        """Publish the uploaded file; return its name, and False if an old copy could not be purged from the
+        cache. Raise Rejected for a file that is not accepted, NoRoom if the disk is full.
+        """
         state = self.context.state
         upload = request.body
         assert isinstance(upload, Upload)
@@ -66,7 +68,7 @@ class UploadNode(WorkshopNode):
         return medium.file, purged
 
     def rejection(self, request: SiteRequest, upload: Upload) -> Rejected:
-        """Return the reason why an upload is rejected."""
+        """Return the error for a rejected upload, with its status and a message for the player."""
         limit = MAX_SU_FILE if self.player(request).can_su else MAX_FILE
         reasons = {
             200: "Choose a file first. If you did, it is empty or did not arrive completely.",

@@ -18,7 +18,7 @@ export class Catalogue {
     return this.#things[kind].get(id) ?? "";
   }
 
-  // The ID of a thing: by its ID, its name, or the beginning of a word of its name.
+  // The ID of the thing that has this ID or name, else of the first with a word that begins so; null if there is none.
   find(kind, words) {
     const wanted = words.trim().toLowerCase();
     const names = [...this.#things[kind]].map(([id, name]) => [id, name.toLowerCase()]);

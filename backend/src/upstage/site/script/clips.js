@@ -31,7 +31,7 @@ export function makeClips({ loudspeaker, notice, onEnded }) {
     names.clear();
   }
 
-  // A late joiner has no slot for a playing clip yet, and gets one.
+  // The audio element of a clip. One without a slot gets one, also for a late joiner, and the oldest of three makes room.
   function slot(url) {
     if (!names.has(url)) return null; // not of this stage
     if (clips.has(url)) return clips.get(url);

@@ -1,4 +1,4 @@
-// The stage is 320 by 200 units on every screen (stage/things.py). An avatar's place is where its feet are.
+// The stage is 320 by 200 units on every screen (backend/src/upstage/stage/things.py). An avatar's place is where its feet are.
 
 export const WIDTH = 320;
 export const HEIGHT = 200;

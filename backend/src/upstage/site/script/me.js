@@ -14,7 +14,7 @@ export class Me {
     this.#send = send;
   }
 
-  // The response of /admin/id.
+  // Takes the player's name and rights from the response of /admin/id.
   introduce({ player = "", canAct }) {
     this.name = player;
     this.acts = canAct === "True";

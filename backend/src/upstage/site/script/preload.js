@@ -1,5 +1,5 @@
-// Waits for the stage's pictures and shows the progress. A failed picture counts too: one lost file must not
-// keep the curtain down.
+// Waits for the stage's pictures and shows the progress. A picture that failed, or is late by MAX_WAIT ms, counts
+// too: one lost file must not keep the curtain down.
 
 const MAX_WAIT = 15_000;
 

@@ -74,7 +74,7 @@ export function offerServedPanel({ dialog, opener, parts }) {
   for (const type of ["navigation", "resource"]) observer.observe({ type, buffered: true });
 }
 
-// The servers' time for a file, cold against warm, as a sentence; empty unless both are known.
+// A sentence with the servers' average time for UpStage's responses and for copies; empty unless both are known.
 function means(files) {
   const known = files.filter(({ server }) => server !== null);
   const [cold, warm] = [true, false].map((asked) => known.filter(({ station }) => (station === "upstage") === asked));

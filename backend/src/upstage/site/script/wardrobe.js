@@ -1,4 +1,4 @@
-// The held avatar's other tools: show its name, rename it, move it in front of or behind others.
+// The held avatar's other tools: show its name, rename it, move it in front of or behind others, take it off the stage.
 
 // tools: {name, rename, forward, backward, exit}, the buttons inside root; input: the chat's line.
 export function makeWardrobe({ root, tools, input, me, avatars, send }) {
