@@ -93,8 +93,7 @@ def restore(service: str, prefix: Path) -> None:
             stop("REMOVE=replaced restores nothing, so it takes no FILE.")
         if remove != "replaced":
             stop(f"REMOVE is '{remove}'; it can be: replaced.")
-        subprocess.run(running().aside(service, "restore", "--remove-replaced"), check=True)
-        return
+        sys.exit(subprocess.run(running().aside(service, "restore", "--remove-replaced")).returncode)
     file = given or next(map(str, reversed(made_before(prefix))), "")
     if not file:
         stop(f"There is no {prefix}-*.tar.gz. Say which backup: make restore FILE=...")
@@ -117,12 +116,10 @@ def restore(service: str, prefix: Path) -> None:
     if interrupts:
         stop(f"The data are replaced, and {service} runs. A cache may have old content: make purge ALL=1")
     theatre = os.environ.get("THEATRE")
-    print("All users must sign in again. The admin's password is that of the backup, unless", end=" ")
-    print("UPSTAGE_ADMIN_PASSWORD sets one.")
-    print(
-        "To remove what was replaced: make restore REMOVE=replaced"
-        + (f" THEATRE={theatre}" if theatre else "")
-    )
+    keeps = "All users must sign in again. The admin's password is that of the backup"
+    print(f"{keeps}, unless UPSTAGE_ADMIN_PASSWORD sets one.")
+    whose = f" THEATRE={theatre}" if theatre else ""
+    print(f"To remove what was replaced: make restore REMOVE=replaced{whose}")
 
 
 def replace(service: str, file: str) -> None:
@@ -137,7 +134,7 @@ def replace(service: str, file: str) -> None:
     except Failed:
         pass  # the program has printed why
     except NotRunning as error:
-        print("" if interrupts else error, file=sys.stderr)
+        print(error, file=sys.stderr)
     step(f"Starting {service}")
     with undisturbed():
         if interrupts:

@@ -54,7 +54,9 @@ def main(active: str, other: str) -> None:
         step(f"Moving the data from {active} to {other}")
         compose("up", "--no-start", "--no-deps", "--scale", f"{other}=1", other)  # its volumes
         move(active, other, archive)
-    except (Failed, NotRunning):
+    except (Failed, NotRunning) as error:
+        if isinstance(error, NotRunning):
+            print(error, file=sys.stderr)
         with undisturbed():
             running().stop(active)  # an interrupted stop still goes on
             running().start(active)

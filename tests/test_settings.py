@@ -306,6 +306,7 @@ def test_every_setting_that_something_reads_is_known(bare: Path) -> None:
     names = [f"{each.name}={each.example or each.default}" for each in FOR_USERS]
     names += ["OPENDATA_RECORDS=1", "MY_OWN=1", "MODE=containers", "DOCKER_BUILDKIT=0", "COMPOSE_PROFILES="]
     names = [name for name in names if not name.startswith("COMPOSE_FILE=")]
+    engine(bare, "'compose config --variables') echo 'MY_OWN   false'")
     (bare / "compose.override.yaml").write_text("services: {nginx: {environment: {MY_OWN: $MY_OWN}}}\n")
     (bare / ".env").write_text("\n".join(names))
     done = functions(bare, "check_settings")

@@ -69,17 +69,20 @@ load_env() {
     done
 }
 
-# is_known NAME: succeeds if something reads the setting: one of settings.toml, of a Compose file, or of a program that we call.
+# is_known NAME: succeeds if something reads the setting: one of settings.toml, of a program that we call, of a lab, or of a Compose
+# file of the user's, whose variables only Compose knows: without an answer of it the name counts as known.
 is_known() {
-    local files
+    local found
     case $1 in
     COMPOSE_@(PATH_SEPARATOR|PROFILES|PARALLEL_LIMIT|PROGRESS|ANSI|HTTP_TIMEOUT) | NO_COLOR | @(http|https|no|all)_proxy | @(HTTP|HTTPS|NO|ALL)_PROXY) return ;;
     DOCKER_@(HOST|CONTEXT|CONFIG|TLS|TLS_VERIFY|CERT_PATH|API_VERSION|BUILDKIT|DEFAULT_PLATFORM)) return ;;
     PIP_@(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|CERT|PROXY|FIND_LINKS|NO_INDEX|DEFAULT_TIMEOUT)) return ;;
+    LAB_@(LOCUST|SERVER)_CPUS | OPENDATA_@(NETWORK|RECORDS)) return ;;
     esac
     [[ " ${settings[*]} " != *" $1 "* ]] || return 0
-    IFS=: read -ra files <<<"${COMPOSE_FILE:-}" # the user's, too: Compose, which knows its variables, may not be installed yet
-    grep -qsE "\\$\{?$1\>" compose.yaml hardened.yaml compose.override.yaml extras/*/compose.yaml labs/*.yaml labs/*/compose.yaml "${files[@]}"
+    [ -e compose.override.yaml ] || [ -e extras/app/services.yaml ] || [ "${COMPOSE_FILE:-compose.yaml}" != compose.yaml ] || return
+    found=$(docker compose config --variables 2>/dev/null) || return 0
+    grep -q "^$1 " <<<"$found"
 }
 
 compose_answers() { compose_version=$(docker compose version --short 2>/dev/null); }
