@@ -198,8 +198,8 @@ def analytics() -> str:
         return "".join(f'            "{line}" +\n' for line in lines)
 
     return f"""# Arguments and cookies that only scripts in the browser read: without them a page is the same.
-# Written from proscenium/analytics.toml of the whole stack on {ANALYTICS["day"]}. Yours: IGNORE_ARGUMENTS,
-# IGNORE_COOKIES.
+# Written from proscenium/analytics.toml of the whole stack on {ANALYTICS["day"]}. Add your own in
+# IGNORE_ARGUMENTS and IGNORE_COOKIES.
 
 include "./ignored.vcl";
 

@@ -2,7 +2,7 @@
 
 include "page.vcl";
 
-# The backend does not answer (starter/varnish/stale.vcl).
+# The backend fails: no response (starter/varnish/stale.vcl), or UpStage's 5xx (upstage_page.vcl).
 sub unavailable {
     return (synth(503));
 }

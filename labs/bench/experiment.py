@@ -86,7 +86,7 @@ def product(block: Table, mode: str) -> Iterator[Key]:
 
 
 def meaning(key: Key, meanings: Mapping[str, Table]) -> Table:
-    """Return the settings for a key: its table's entry for each value, or the value itself."""
+    """Return the settings of a cell's key: for each name the entry of its table, or the value without one."""
     settings: dict[str, Any] = {}
     for name, value in key.items():
         settings |= meanings[name][str(value)] if name in meanings else {name: value}

@@ -1,4 +1,4 @@
-"""A learner, who works on a lesson in a checkout and on a stack of their own, as the lesson's page says."""
+"""A simulated learner: does a lesson as its page says, in a checkout and on a stack of its own."""
 
 import json
 import re

@@ -22,8 +22,8 @@ name_servers() {
         paste -s -d ' ' -
 }
 
-# more_files: raises the limit of open files as far as the engine allows, because each connection is
-# one. (If that is less than worker_rlimit_nofile, nginx logs it, and keeps this limit.)
+# more_files: sets the limit of open files, because each connection is one, to 20,000 or to what the
+# engine allows. (If that is less than worker_rlimit_nofile, nginx logs it, and keeps this limit.)
 more_files() {
     # shellcheck disable=SC3045  # dash has these options
     ulimit -Sn 20000 2>/dev/null || ulimit -Sn "$(ulimit -Hn)"

@@ -1,6 +1,6 @@
 # Arguments and cookies that only scripts in the browser read: without them a page is the same.
-# Written from proscenium/analytics.toml of the whole stack on 2026-11-29. Yours: IGNORE_ARGUMENTS,
-# IGNORE_COOKIES.
+# Written from proscenium/analytics.toml of the whole stack on 2026-11-29. Add your own in
+# IGNORE_ARGUMENTS and IGNORE_COOKIES.
 
 include "./ignored.vcl";
 

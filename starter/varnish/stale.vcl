@@ -113,7 +113,7 @@ sub vcl_backend_error {
     }
     # With this Vary the next attempt finds the old copy, which is stored beside this object.
     set beresp.http.Vary = "X-Old";
-    if (bereq.http.X-Wrote && beresp.ttl > 0s) { # Varnish's own value, if others wait; else it is 0
+    if (bereq.http.X-Wrote && beresp.ttl > 0s) { # Varnish's own value if others wait, otherwise 0
         call until_all_are_awake;
         set beresp.uncacheable = true;
         return (deliver);

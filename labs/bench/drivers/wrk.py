@@ -48,7 +48,7 @@ def measure(stack: LabStack, settings: Mapping[str, Any]) -> dict[str, float]:
 
 
 def metrics(printed: str, expected: int = 0) -> dict[str, float]:
-    """Return the metrics of wrk's report; raise Problem as `measure` does, or if there is none."""
+    """Return the metrics of wrk's report; raise Problem as `measure` does, or if wrk measured nothing."""
     total = re.search(r"^ +(\d+) requests in ([\d.]+)(s|m),", printed, re.M)
     if not total or total[1] == "0":
         raise Problem(f"wrk measured nothing: {printed.strip().splitlines()[-1]}")

@@ -87,7 +87,7 @@ def test_a_wrong_setting_is_one_line(fresh: VarnishServer, setting: str, value: 
 def test_theatres_that_hang_leave_threads_for_the_others(
     fresh: VarnishServer, theatres: dict[str, Backend]
 ) -> None:
-    """200 clients of each theatre wait for a page; another host's page does not wait for the probe."""
+    """200 clients of each theatre wait for a page; another host's page comes before a health check fails."""
     fresh.settings["THEATRES"] = "second third-hall"
     fresh.start()
     for theatre in theatres.values():
