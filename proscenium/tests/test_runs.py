@@ -77,7 +77,10 @@ def test_a_run_is_repeated_as_it_was(
     monkeypatch.setenv("USERS", "7")
     assert runs.main("save", "before") == 0
     monkeypatch.delenv("USERS")
+    rare = report(4, 4, requests=19, name="/rare")["rows"]
+    (state / "next.json").write_text(json.dumps({"rows": [*report(4, 4)["rows"], *rare]}))
     assert runs.main("compare", "before") == 0
+    assert "too few samples (under 20): 1." in capsys.readouterr().out
     assert (state / "users").read_text().split() == ["7"] * 2 * baseline.ROUNDS
     (state / "next.json").write_text(json.dumps(report(24, 24)))
     assert runs.main("compare", "before") == 1
