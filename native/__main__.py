@@ -77,11 +77,9 @@ def make_folders() -> None:
     for service in ("backend", *theatres(), "policyd", "varnish"):
         folder = SOCKETS / service
         folder.mkdir(parents=True, exist_ok=True)
-        for each in (
-            SOCKETS,
-            folder,
-        ):  # like the containers' volumes, where each program runs as another user
-            each.chmod(0o1777)
+        # Like the containers' volumes, where each program runs as another user.
+        SOCKETS.chmod(0o1777)
+        folder.chmod(0o1777)
     for name in ("varnish", "starter"):
         shutil.rmtree(RUN / name, ignore_errors=True)
         shutil.copytree(name, RUN / name)
@@ -119,11 +117,6 @@ def start(service: str) -> bool:
 def stop(service: str) -> bool:
     """Stop a service, and return whether it has ended."""
     return not fails(supervisord().stopProcess, service, unless=Faults.NOT_RUNNING)
-
-
-def restart(service: str) -> bool:
-    """Restart a service, and return whether it became healthy."""
-    return stop(service) and start(service)
 
 
 def end() -> None:
@@ -178,7 +171,7 @@ def become(started: Program) -> None:
 
 COMMANDS: dict[str, Callable[..., bool | None]] = {
     **{"answers": answers, "runs": runs, "folders": make_folders, "begin": begin, "start": start},
-    **{"stop": stop, "restart": restart, "end": end, "status": status, "started": started},
+    **{"stop": stop, "end": end, "status": status, "started": started},
     **{"begun": begun, "varnishtest": varnishtest},
     "services": lambda: print("\n".join(services())),
     "run": lambda service: become(program(service)),

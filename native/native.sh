@@ -86,7 +86,7 @@ stack_clean() { stack_down && rm -rf "$NATIVE_DATA" "$NATIVE_RUN"; }
 
 stack_running() { [ -S "$NATIVE_RUN/supervisor.sock" ] && native answers; }
 stack_exists() { stack_running; }
-stack_runs() { stack_running && native runs "$1"; }
+stack_runs() { [ -S "$NATIVE_RUN/supervisor.sock" ] && native runs "$1"; }
 stack_status() { native status; }
 stack_logs() { tail -n 20 -F "$NATIVE_RUN"/log/*.log; }
 stack_certificate_end() { sh -c "$certificate_end" sh "$BIND_ADDR:$HTTPS_PORT"; }
@@ -108,6 +108,6 @@ stack_reload() {
     if ! without locust && locust_changed_since "@$(native begun locust)"; then
         (cd loadtest && own=mine/thresholds.toml && [ ! -e $own ] || set -- --thresholds $own
             ../.venv/bin/locust --list "$@" >/dev/null) || refuse_locust || return
-        native restart locust
+        stack_stop locust && stack_start locust
     fi
 }

@@ -33,7 +33,7 @@ VARNISHTEST = """cd /var/lib/varnish && rm -rf tried && mkdir tried && cd tried 
 ASIDE = """exec docker run --rm -i --network none --cap-drop ALL --volumes-from "$0" \\
     --env-file <(docker inspect -f '{{range .Config.Env}}{{println .}}{{end}}' "$0") "$1" upstage "${@:2}" """
 HEALTHY_WITHIN = 120.0  # seconds
-REASON = re.compile("must be|expected|there is no|cannot|denied|[Ee]rror|emerg")
+REASON = re.compile("|".join((REPO / "bin/lib/reasons.txt").read_text().split("\n")[:-1]))
 
 
 class NotRunning(Exception):

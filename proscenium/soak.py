@@ -141,7 +141,6 @@ def record(locust: subprocess.Popen[bytes], minutes: int, file: TextIO) -> tuple
 def main(minutes: int, folder: Path) -> int:
     """Run Locust, sample, judge, and write samples.jsonl and verdict.txt; return the exit status."""
     note_interrupts()
-    running().services()
     folder.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen([*LOCUST, folder / "load"]) as locust, (folder / "samples.jsonl").open("w") as file:
         try:

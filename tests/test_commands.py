@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from proscenium import runs
 from tests.bare import UNPRIVILEGED, compose_file, engine, files, functions, note, run
 
 
@@ -266,6 +267,20 @@ def test_a_load_passes_on_what_was_typed(bare: Path) -> None:
     assert "-e USERS=3 " in log.read_text()
     assert "-e CLASSES=Talker Reader " in log.read_text()
     assert "locust python run.py load\n" in log.read_text()
+
+
+def test_every_variable_of_the_load_commands_reaches_locust(bare: Path) -> None:
+    """Containers get only those that are named; a kept run keeps all that `make load` takes."""
+    taken: dict[str, set[str]] = {}
+    for line in (bare / "bin" / "lib" / "commands.txt").read_text().splitlines():
+        if re.match("[a-z]", line):
+            command = line.split()[0]
+        elif variable := re.match("    ([A-Z_]+)=", line):
+            taken.setdefault(command, set()).add(variable[1])
+    passed = set(functions(bare, 'echo "${load_variables[@]}"').stdout.split())
+    taken["compare"] = taken["compare"] - {"BASELINE", "SECONDS"} | {"LENGTH"}  # the Makefile renames it
+    assert set(runs.OPTIONS) == taken["load"] - {"SAVE"}
+    assert passed - {"LOADTEST_PROCESSES"} == {*runs.OPTIONS, *taken["compare"], *taken["soak"]}
 
 
 def test_a_load_that_is_refused_keeps_the_last_report(bare: Path) -> None:

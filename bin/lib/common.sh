@@ -48,7 +48,7 @@ choose_files
 
 # reason_in OUTPUT: prints the line that says why a service failed: the last one with a word such as "error", else the last one.
 reason_in() {
-    grep -E 'must be|expected|there is no|cannot|denied|[Ee]rror|emerg' <<<"$1" | tail -n 1 | grep . || tail -n 1 <<<"$1"
+    grep -Ef bin/lib/reasons.txt <<<"$1" | tail -n 1 | grep . || tail -n 1 <<<"$1"
 }
 
 # locust_changed_since TIME: succeeds if a file that Locust reads only when it starts has changed.

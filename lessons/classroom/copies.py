@@ -95,7 +95,7 @@ def start(copy: Path) -> bool:
     own = {name: value for name, value in os.environ.items() if name not in teachers}
     own = {name: value for name, value in own.items() if not name.startswith("COMPOSE_")}
     with log.open("wb") as output:
-        up = subprocess.Popen(
+        up = subprocess.run(
             ["bin/up"],
             cwd=copy,
             env=own | {"MODE": "containers"},
@@ -103,13 +103,12 @@ def start(copy: Path) -> bool:
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        code = up.wait()
-    if code:
+    if up.returncode:
         *_, reason = ["no output", *log.read_text(errors="replace").split("\n")[:-1]]
         print(f"  copy {copy.name} did not start: {reason} ({log})", file=sys.stderr)
     else:
         copy.with_suffix(".started").touch()
-    return not code
+    return not up.returncode
 
 
 def write(file: Path, text: str) -> None:

@@ -15,7 +15,7 @@ from users.visitor import address
 VISIT = 600  # seconds; the stage cuts a stalled client off between one heartbeat (45 s) and the next
 BUFFER = 4096  # bytes that the kernel accepts for this client
 # INFO requests per second: as many as the stage accepts from one client. The replies fill the buffers in
-# front of the stage, about 100 kB; then the stage reads no more requests, and counts this client's bytes.
+# front of the stage, about 100 kB; then the stage stops reading requests, and counts this client's bytes.
 REQUESTS = 50
 
 

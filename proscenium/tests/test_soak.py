@@ -50,7 +50,6 @@ def test_what_grows(measure: str, name: str, values: list[float], verdict: str, 
 def test_a_run_is_recorded_and_a_restart_fails_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     turns = count()
     fake = SimpleNamespace(
-        services=lambda: ["nginx"],
         started=lambda: {"nginx": "before" if next(turns) < 9 else "now"},
         run=lambda *_: "9 30 100 inactive_file 0",
         log=lambda _: NGINX.format("/", 200, 0.01, 1e10),

@@ -113,7 +113,7 @@ def let_pass(page: Page, rounds: int = 1) -> None:
 
 
 def asked_in_all(page: Page, prometheus: FakePrometheus) -> int:
-    """Return the number of requests, once no more arrive."""
+    """Return the number of requests when their number has stopped growing."""
     before = -1
     while len(prometheus.requests) != before:
         before = len(prometheus.requests)

@@ -14,7 +14,7 @@ for a film instead: `film` has the `vhost`, the `path` with {} for a random numb
 `bytes`. The times of films are reported separately.
 
 A connection fails if it is refused, if the server closes it, or if the response is not a 200 of `bytes` bytes
-within `response_timeout` seconds. The first failure ends the opening: the server can hold no more connections
+within `response_timeout` seconds. The first failure ends the opening: the server cannot hold more connections
 than those opened before.
 """
 

@@ -17,7 +17,7 @@ HTTP = re.compile(rb"[A-Z]{3,10} /")
 
 
 def limit_reads(transport: Any) -> None:
-    """Read at most READ_SIZE bytes at once: no more is kept while a client must wait."""
+    """Read at most READ_SIZE bytes at once, which is all that is kept while a client must wait."""
     while isinstance(transport, ProtocolWrapper):  # such as the one that reads the PROXY header
         transport = transport.transport
     transport.bufferSize = READ_SIZE
