@@ -58,11 +58,10 @@ def main(command: str, name: str) -> int:
     table = [("", "row", "", "before", "now")] if found else []
     for cells in (*table, *((one.verdict, one.row, one.measure, *one.ranges) for one in found)):
         print("{:7} {:40} {:10} {:>18} {:>18}".format(*cells))
-    within = len(differences) - len(found)
     rows = json.loads((repeated / "1.json").read_text())["rows"]
     few = sum(0 < row["num_requests"] < LEAST for row in rows)
-    print(f"{within} of {len(differences)} figures are within the spread of the rounds;", end=" ")
-    print(f"rows with too few samples (under {LEAST}): {few}.")
+    print(f"{len(differences) - len(found)} of {len(differences)} figures are within the spread", end=" ")
+    print(f"of the rounds; rows with too few samples (under {LEAST}): {few}.")
     for row in gone:
         print(f"worse   {row}: less than {LEAST} samples in a round now")
     return int(bool(gone) or any(one.verdict == "worse" for one in found))
